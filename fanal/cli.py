@@ -1,0 +1,267 @@
+"""The command line: one function a command, each importing its part when it is called, and no other.
+
+Exit codes: 0 well, 1 the answer is bad news, 2 bad input, 3 refused, 130 interrupted. Reports go to
+standard output (`--json` for machines), progress to standard error. Errors are one line.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fanal import __version__
+from fanal.errors import FanalError
+
+WELL, BAD_NEWS, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+PORT = 8731
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; what a person can mend is one line, never a traceback."""
+    args = parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = args.command
+    try:
+        return command(args)
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on from here")
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read the report went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return WELL
+    except FanalError as error:
+        say(str(error))
+        return error.exit_code
+    except Exception as error:
+        if os.environ.get("FANAL_DEBUG"):
+            raise
+        say(f"{type(error).__name__}: {error}")
+        say("this is a fault of Fanal's; what was recorded is kept, and FANAL_DEBUG=1 shows where it happened")
+        return BAD_INPUT
+
+
+def say(text: str) -> None:
+    """One line to standard error."""
+    print(f"fanal: {text}", file=sys.stderr, flush=True)
+
+
+def show(text: str, data: Mapping[str, Any], args: argparse.Namespace) -> None:
+    """A report as text, or with `--json` as one JSON document."""
+    print(json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) if args.json else text)
+
+
+# ------------------------------------------------------------------------------------- training
+
+
+def demo(args: argparse.Namespace) -> int:
+    """Train the packaged lantern and show its page while it trains."""
+    if args.headless:
+        return run(args)
+    from fanal.page.process import page_process
+
+    with page_process(run_folder(args), args.port) as address:
+        say(f"watch it at {address}")
+        code = run(args)
+        if code == WELL:
+            say(f"the page stays at {address} until Ctrl-C; `fanal serve {run_folder(args)}` opens it again")
+            wait_for_interrupt()
+        return code
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do all that a campaign names; goes on where an earlier call stopped."""
+    os.environ.update(xla_environment())
+    from fanal.pipeline import RunOptions, run_campaign
+
+    options = RunOptions(folder=run_folder(args), trust_recipe=args.trust_recipe, quiet=args.quiet)
+    outcome = run_campaign(load_campaign(args), options)
+    if outcome is None:
+        say("stopped; the same command goes on from here")
+        return INTERRUPTED
+    show(outcome.text, outcome.summary, args)
+    return WELL
+
+
+def ladder_tune(args: argparse.Namespace) -> int:
+    """Sweep the rates on the two smallest rungs and fit the campaign's laws."""
+    os.environ.update(xla_environment())
+    from fanal.pipeline import RunOptions, tune_campaign
+
+    options = RunOptions(folder=run_folder(args), trust_recipe=args.trust_recipe, quiet=args.quiet)
+    report = tune_campaign(load_campaign(args), options)
+    show(report.text, report.to_json(), args)
+    return WELL
+
+
+# ------------------------------------------------------------------------------------- looking
+
+
+def plan(args: argparse.Namespace) -> int:
+    """What a campaign will train, every number with its law."""
+    from fanal.campaign.plan import plan_campaign
+    from fanal.campaign.show import plan_json, plan_text
+
+    planned = plan_campaign(load_campaign(args))
+    show(plan_text(planned), plan_json(planned), args)
+    return WELL
+
+
+def data_build(args: argparse.Namespace) -> int:
+    """Documents to token shards, stage by stage."""
+    from fanal.pipeline import build_data
+
+    corpus = build_data(load_campaign(args), run_folder(args))
+    show(corpus.text, corpus.to_json(), args)
+    return WELL
+
+
+def data_show(args: argparse.Namespace) -> int:
+    """What each stage kept and removed, and what the mixture plans."""
+    from fanal.data.show import corpus_json, corpus_text
+
+    campaign, folder = load_campaign(args), run_folder(args)
+    show(corpus_text(campaign, folder), corpus_json(campaign, folder), args)
+    return WELL
+
+
+def data_trace(args: argparse.Namespace) -> int:
+    """Which documents a step read."""
+    from fanal.data.show import trace_json, trace_text
+
+    show(trace_text(args.record, args.run, args.step), trace_json(args.record, args.run, args.step), args)
+    return WELL
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Whether a record is whole, and what was sealed before what."""
+    from fanal.record.verify import verify as verify_record
+
+    report = verify_record(args.path)
+    show(report.words, report.to_json(), args)
+    return WELL if report.ok else BAD_NEWS
+
+
+def serve(args: argparse.Namespace) -> int:
+    """The page over HTTP, read-only."""
+    from fanal.page.server import serve as serve_page
+
+    serve_page(args.path, port=args.port)
+    return WELL
+
+
+def publish(args: argparse.Namespace) -> int:
+    """The page as plain files."""
+    from fanal.page.publish import publish as publish_site
+
+    report = publish_site(args.path, args.dest)
+    show(report.words, report.to_json(), args)
+    return WELL
+
+
+def report(args: argparse.Namespace) -> int:
+    """The result in words and pictures."""
+    from fanal.page.report import write_report
+
+    written = write_report(args.path)
+    show(written.text, written.to_json(), args)
+    return WELL
+
+
+# ------------------------------------------------------------------------------------- shared by commands
+
+
+def wait_for_interrupt() -> None:
+    """Return at Ctrl-C."""
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+def load_campaign(args: argparse.Namespace) -> Any:
+    """The campaign that was named, with `--seed` in place of its own seed."""
+    from fanal.campaign.read import load, with_seed
+
+    campaign = load(args.campaign, trust_recipe=args.trust_recipe)
+    return campaign if args.seed is None else with_seed(campaign, args.seed)
+
+
+def run_folder(args: argparse.Namespace) -> Path:
+    """`runs/<campaign>` under the current folder, or under `--dir`."""
+    return Path(args.dir) / load_campaign(args).name
+
+
+def xla_environment() -> Mapping[str, str]:
+    """What JAX's compiler reads from the environment, before JAX is loaded."""
+    from fanal.train.environment import environment
+
+    return environment()
+
+
+# ------------------------------------------------------------------------------------- the arguments
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line; `tests/test_cli.py` holds its shape."""
+    top = argparse.ArgumentParser(prog="fanal", description="Train a language model in full view.")
+    top.add_argument("--version", action="version", version=f"fanal {__version__}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    demo_parser = campaign_parser(commands, "demo", demo, named="lantern")
+    demo_parser.add_argument("--headless", action="store_true", help="no page: train, print the result and end")
+    demo_parser.add_argument("--port", type=int, default=PORT, help="port of the page (the next free one where taken)")
+    campaign_parser(commands, "run", run)
+    campaign_parser(commands, "plan", plan)
+
+    data = group_parser(commands, "data", "documents, tokens, provenance")
+    campaign_parser(data, "build", data_build)
+    campaign_parser(data, "show", data_show)
+    trace = report_parser(data, "trace", data_trace)
+    trace.add_argument("record", type=Path, help="a campaign's folder, or its record")
+    trace.add_argument("--run", default="hero", help="run id")
+    trace.add_argument("--step", type=int, required=True, help="step, from 0")
+
+    ladder = group_parser(commands, "ladder", "rungs and what they foretell")
+    campaign_parser(ladder, "tune", ladder_tune)
+
+    for name, command in (("verify", verify), ("report", report)):
+        report_parser(commands, name, command).add_argument("path", type=Path, help="a record, or a folder that holds one")
+    serve_parser = report_parser(commands, "serve", serve)
+    serve_parser.add_argument("path", type=Path, help="a record, or a folder that will hold one")
+    serve_parser.add_argument("--port", type=int, default=PORT, help="the next free one where taken")
+    publish_parser = report_parser(commands, "publish", publish)
+    publish_parser.add_argument("path", type=Path, help="a record, or a folder that holds one")
+    publish_parser.add_argument("dest", type=Path, help="a folder: new, empty, or published to before")
+    return top
+
+
+def group_parser(commands: Any, name: str, text: str) -> Any:
+    """A command that is a word before others."""
+    return commands.add_parser(name, help=text, description=text).add_subparsers(required=True, metavar="COMMAND")
+
+
+def report_parser(commands: Any, name: str, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    """One command, its first sentence as its help, with `--json`."""
+    text = (command.__doc__ or "").strip()
+    made: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    made.add_argument("--json", action="store_true", help="the report as JSON")
+    made.set_defaults(command=command)
+    return made
+
+
+def campaign_parser(
+    commands: Any, name: str, command: Callable[[argparse.Namespace], int], named: str | None = None
+) -> argparse.ArgumentParser:
+    """A command about one campaign, given by the name of a packaged one or by its file."""
+    made = report_parser(commands, name, command)
+    if named is None:
+        made.add_argument("campaign", help="a packaged campaign (lantern, firefly) or a TOML file")
+    made.set_defaults(campaign=named)
+    made.add_argument("--dir", default="runs", help="folder of all campaigns' folders")
+    made.add_argument("--seed", type=int, help="another seed, in a folder of its own")
+    made.add_argument("--trust-recipe", action="store_true", help="run a recipe from outside the package")
+    made.add_argument("--quiet", action="store_true", help="no progress bars")
+    return made

@@ -1,0 +1,50 @@
+"""`index.toml` names every row of the list of known faults, and every contract test stands in it: checked both ways."""
+
+import ast
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PAINS = HERE.parents[2] / "shared" / "pains.md"
+INDEX: dict[str, dict[str, object]] = tomllib.loads((HERE / "index.toml").read_text("utf-8"))
+
+
+def contract_tests() -> set[str]:
+    """Every test of this folder that belongs to a row, as `file::function`."""
+    found = set[str]()
+    for path in HERE.glob("test_*.py"):
+        if path.name == Path(__file__).name:
+            continue
+        nodes = ast.parse(path.read_text("utf-8")).body
+        found |= {f"{path.name}::{n.name}" for n in nodes if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")}
+    return found
+
+
+def test_every_row_names_its_tests_or_the_part_that_will_hold_them() -> None:
+    for row, entry in INDEX.items():
+        assert set(entry) in ({"tests"}, {"later"}, {"tests", "later"}), f"{row}: give tests, later or both"
+
+
+def test_every_named_test_exists_and_belongs_to_its_row() -> None:
+    existing = contract_tests()
+    for row, entry in INDEX.items():
+        for name in entry.get("tests", []):
+            assert name in existing, f"{row}: {name} is not there"
+            assert f"::test_{row.lower()}_" in name, f"{row}: {name} names another row"
+
+
+def test_every_contract_test_stands_in_the_index() -> None:
+    named = {name for entry in INDEX.values() for name in entry.get("tests", [])}
+    assert contract_tests() == named
+
+
+def test_the_index_has_exactly_the_rows_of_the_list() -> None:
+    if not PAINS.is_file():
+        assert not os.environ.get("CI"), f"CI needs {PAINS}"
+        pytest.skip(f"the list of faults is not at {PAINS}")
+    rows = re.findall(r"^\| ([A-Z]\d+) \|", PAINS.read_text("utf-8"), re.M)
+    assert sorted(rows) == sorted(INDEX)
