@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     os.environ.update(xla_environment())
     from fanal.pipeline import RunOptions, run_campaign
 
-    options = RunOptions(folder=run_folder(args), trust_recipe=args.trust_recipe, quiet=args.quiet)
+    options = RunOptions(folder=run_folder(args), quiet=args.quiet)
     outcome = run_campaign(load_campaign(args), options)
     if outcome is None:
         say("stopped; the same command goes on from here")
@@ -90,7 +90,7 @@ def ladder_tune(args: argparse.Namespace) -> int:
     os.environ.update(xla_environment())
     from fanal.pipeline import RunOptions, tune_campaign
 
-    options = RunOptions(folder=run_folder(args), trust_recipe=args.trust_recipe, quiet=args.quiet)
+    options = RunOptions(folder=run_folder(args), quiet=args.quiet)
     report = tune_campaign(load_campaign(args), options)
     show(report.text, report.to_json(), args)
     return WELL
@@ -111,27 +111,38 @@ def plan(args: argparse.Namespace) -> int:
 
 def data_build(args: argparse.Namespace) -> int:
     """Documents to token shards, stage by stage."""
-    from fanal.pipeline import build_data
+    from fanal.data.build import build_corpus
+    from fanal.data.fetch import default_cache
 
-    corpus = build_data(load_campaign(args), run_folder(args))
-    show(corpus.text, corpus.to_json(), args)
-    return WELL
+    def on_stage(name: str, report: Any) -> None:
+        if report is not None and not args.quiet:
+            say(f"{name}: {report.left.documents:,} documents left after {report.seconds:.1f} s")
+
+    build_corpus(load_campaign(args), cache=default_cache(), out=run_folder(args) / "data", on_stage=on_stage)
+    return data_show(args)
 
 
 def data_show(args: argparse.Namespace) -> int:
     """What each stage kept and removed, and what the mixture plans."""
-    from fanal.data.show import corpus_json, corpus_text
+    from fanal.campaign.plan import plan_campaign
+    from fanal.data.corpus import load_corpus
+    from fanal.data.order import make_order
+    from fanal.data.show import corpus_table, corpus_text
 
-    campaign, folder = load_campaign(args), run_folder(args)
-    show(corpus_text(campaign, folder), corpus_json(campaign, folder), args)
+    campaign = load_campaign(args)
+    corpus = load_corpus(run_folder(args) / "data")
+    hero = plan_campaign(campaign).hero
+    orders = {hero.run: make_order(campaign, hero, corpus)}
+    show(corpus_text(corpus, orders), corpus_table(corpus, orders), args)
     return WELL
 
 
 def data_trace(args: argparse.Namespace) -> int:
     """Which documents a step read."""
-    from fanal.data.show import trace_json, trace_text
+    from fanal.data.trace import trace_step
 
-    show(trace_text(args.record, args.run, args.step), trace_json(args.record, args.run, args.step), args)
+    traced = trace_step(args.record, args.run, args.step)
+    show(traced.text, traced.to_json(), args)
     return WELL
 
 
@@ -198,7 +209,7 @@ def xla_environment() -> Mapping[str, str]:
     """What JAX's compiler reads from the environment, before JAX is loaded."""
     from fanal.train.environment import environment
 
-    return environment()
+    return environment(os.environ)
 
 
 # ------------------------------------------------------------------------------------- the arguments
@@ -228,7 +239,9 @@ def parser() -> argparse.ArgumentParser:
     campaign_parser(ladder, "tune", ladder_tune)
 
     for name, command in (("verify", verify), ("report", report)):
-        report_parser(commands, name, command).add_argument("path", type=Path, help="a record, or a folder that holds one")
+        report_parser(commands, name, command).add_argument(
+            "path", type=Path, help="a record, or a folder that holds one"
+        )
     serve_parser = report_parser(commands, "serve", serve)
     serve_parser.add_argument("path", type=Path, help="a record, or a folder that will hold one")
     serve_parser.add_argument("--port", type=int, default=PORT, help="the next free one where taken")

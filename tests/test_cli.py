@@ -28,12 +28,19 @@ def commands(parser: argparse.ArgumentParser, before: str = "") -> dict[str, arg
     groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     if not groups:
         return {before: parser}
-    return {words: p for name, sub in groups[0].choices.items() for words, p in commands(sub, f"{before} {name}".strip()).items()}
+    return {
+        words: p
+        for name, sub in groups[0].choices.items()
+        for words, p in commands(sub, f"{before} {name}".strip()).items()
+    }
 
 
 def arguments(parser: argparse.ArgumentParser) -> str:
     named = [a for a in parser._actions if a.dest != "help"]
-    return " ".join([a.dest for a in named if not a.option_strings] + sorted(a.option_strings[-1] for a in named if a.option_strings))
+    return " ".join(
+        [a.dest for a in named if not a.option_strings]
+        + sorted(a.option_strings[-1] for a in named if a.option_strings)
+    )
 
 
 def test_the_commands_and_their_arguments_stay() -> None:

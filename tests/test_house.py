@@ -85,7 +85,8 @@ def test_public_parameters_and_results_are_annotated() -> None:
         f"{relative(path)}:{f.lineno} {f.name}"
         for path in FILES
         for f in functions(path)
-        if f.returns is None or any(a.annotation is None for a in f.args.args + f.args.kwonlyargs if a.arg not in ("self", "cls"))
+        if f.returns is None
+        or any(a.annotation is None for a in f.args.args + f.args.kwonlyargs if a.arg not in ("self", "cls"))
     ]
     assert not bare, bare
 
@@ -98,11 +99,17 @@ def test_waivers_are_still_needed() -> None:
 
 
 def test_the_project_speaks_of_itself_alone() -> None:
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     words = re.compile(r"/work/|/root/|/home/\w+/|\b(claude|chatgpt|copilot|anthropic)\b", re.I)
     allowed = {"tests/test_house.py"}
     texts = (ROOT / name for name in listed.stdout.split() if name not in allowed and "vendor/" not in name)
-    named = [relative(p) for p in texts if p.suffix in (".py", ".md", ".toml", ".js", ".html", ".css") and words.search(p.read_text("utf-8"))]
+    named = [
+        relative(p)
+        for p in texts
+        if p.suffix in (".py", ".md", ".toml", ".js", ".html", ".css") and words.search(p.read_text("utf-8"))
+    ]
     assert not named, named
 
 

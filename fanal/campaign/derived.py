@@ -20,8 +20,10 @@ class Law:
     source: str
     """Paper, model file, issue or LOG entry."""
     status: str
-    """`measured`, `assumed` or `set` (the campaign deviates; then `why` says why)."""
+    """`measured`, `assumed`, `defined` (arithmetic), or `set` (the campaign deviates; `why` says why)."""
     why: str = ""
+    replaces: str = ""
+    """With `set`: the recipe's value and formula, which the campaign put aside."""
 
 
 @dataclass(frozen=True)

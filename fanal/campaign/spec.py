@@ -61,12 +61,17 @@ class Source:
 
     name: str
     """The domain's name, as in the mixture."""
-    origin: str
-    """`from` in the file: `pypi:<package>==<version>#<reader>`, a path, or `made:<reader>` for text made on the spot."""
+    origin: str = field(metadata={"key": "from"})
+    """`from` in the file: `pypi:<package>==<version>#<reader>`, a path, or `made:<reader>` (made on the spot)."""
     licence: str
     """Licence of the text, as its package states it."""
     sample_bytes: int | None = None
     """At most this much UTF-8, by whole documents; all of it where absent."""
+
+
+@dataclass(frozen=True)
+class PlainStage:
+    """A stage that takes no settings: `{}` in the file."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +98,9 @@ class Decontaminate:
 class Stages:
     """The stages between source and tokens, in this order; an absent one is not run."""
 
-    normalise: Mapping[str, str] | None = None
+    normalise: PlainStage | None = None
     """Unicode and white space made regular."""
-    exact_duplicates: Mapping[str, str] | None = None
+    exact_duplicates: PlainStage | None = None
     """One copy of equal texts is kept."""
     near_duplicates: NearDuplicates | None = None
     """Verified direct neighbours, no chains."""

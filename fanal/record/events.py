@@ -53,7 +53,9 @@ KINDS: dict[str, EventKind] = {
             "cause": Field("str", "`start`, `resume`, `rewind` or `fork`"),
             "name": Field("str?", "the run's name for people"),
             "project": Field("str?", "project, as given to `init`"),
-            "from_step": Field("int?", "first step of this attempt; rows of earlier attempts from it on are superseded"),
+            "from_step": Field(
+                "int?", "first step of this attempt; rows of earlier attempts from it on are superseded"
+            ),
             "from_attempt": Field("int?", "the attempt it goes on from"),
             "fanal": Field("str", "version that writes"),
         },
@@ -80,7 +82,9 @@ KINDS: dict[str, EventKind] = {
             "stage": Field("str", "its name"),
             "seconds": Field("float", "wall time"),
             "cpu_seconds": Field("float", "processor time of this process and its finished children"),
-            "report": Field("object", "counts; for data stages documents and bytes in, out and removed, by domain and cause"),
+            "report": Field(
+                "object", "counts; for data stages documents and bytes in, out and removed, by domain and cause"
+            ),
         },
     ),
     "corpus": EventKind(
@@ -88,7 +92,10 @@ KINDS: dict[str, EventKind] = {
         {
             "fingerprint": Field("str", "SHA-256 over tokenizer, shards and held-out sets"),
             "tokenizer_sha256": Field("str", "SHA-256 of the tokenizer's file"),
-            "domains": Field("list", "by domain: name, licence, origin, documents, bytes, tokens, sequences, bytes_per_token, text_sha256"),
+            "domains": Field(
+                "list",
+                "by domain: name, licence, origin, documents, bytes, tokens, sequences, bytes_per_token, text_sha256",
+            ),
             "evals": Field("list", "by eval set and domain: eval_set, name, documents, bytes, tokens, sha256"),
         },
     ),
@@ -98,7 +105,11 @@ KINDS: dict[str, EventKind] = {
     ),
     "sample": EventKind(
         "The model continues a fixed prompt",
-        {"prompt": Field("str", "the prompt"), "text": Field("str", "the continuation"), "temperature": Field("float", "0 is greedy")},
+        {
+            "prompt": Field("str", "the prompt"),
+            "text": Field("str", "the continuation"),
+            "temperature": Field("float", "0 is greedy"),
+        },
     ),
     "checkpoint": EventKind(
         "A checkpoint is complete",
@@ -113,11 +124,18 @@ KINDS: dict[str, EventKind] = {
     ),
     "skip": EventKind(
         "The guard skipped a step's update",
-        {"reason": Field("str", "`non_finite`, `spike` or `no_scored_tokens`"), "loss": Field("float?", "the step's loss"), "limit": Field("float?", "the limit it met")},
+        {
+            "reason": Field("str", "`non_finite`, `spike` or `no_scored_tokens`"),
+            "loss": Field("float?", "the step's loss"),
+            "limit": Field("float?", "the limit it met"),
+        },
     ),
     "forecast": EventKind(
         "A forecast of this run; sealed where it precedes the run's first row",
-        {"sha256": Field("str", "of the canonical document"), "document": Field("object", "the document of `ladder/seal.py`")},
+        {
+            "sha256": Field("str", "of the canonical document"),
+            "document": Field("object", "the document of `ladder/seal.py`"),
+        },
     ),
     "forecast.score": EventKind(
         "A forecast held against a measurement",
@@ -139,9 +157,17 @@ KINDS: dict[str, EventKind] = {
     ),
     "recovered": EventKind(
         "A later process found an attempt that had not ended and saved what its log held",
-        {"frames": Field("int", "whole frames kept"), "torn_bytes": Field("int", "bytes of a torn tail left out"), "damaged_frames": Field("int", "bad frames followed by good ones")},
+        {
+            "of_writer": Field("str?", "folder of that attempt's writer, inside the record"),
+            "frames": Field("int", "whole frames kept"),
+            "torn_bytes": Field("int", "bytes of a torn tail left out"),
+            "damaged_frames": Field("int", "bad frames followed by good ones"),
+        },
     ),
-    "note": EventKind("A person's words on a run, a step or a metric", {"text": Field("str", "the words"), "metric": Field("str?", "which metric"), "author": Field("str?", "who")}),
+    "note": EventKind(
+        "A person's words on a run, a step or a metric",
+        {"text": Field("str", "the words"), "metric": Field("str?", "which metric"), "author": Field("str?", "who")},
+    ),
 }
 
 _TYPES: dict[str, tuple[type, ...]] = {

@@ -87,15 +87,21 @@ DESCRIBED = (
     Described(TRAIN_STEP_SECONDS, "Wall time of the step", "s", "lower"),
     Described(TRAIN_TOKENS_PER_SECOND, "Tokens of the batch over the step's wall time", "tokens/s", "higher"),
     Described("lr/*", "Learning rate of one optimizer at this step", ""),
-    Described("eval/pulse/*", "Loss on the small frozen eval set; macro is the mean over domains", "nats per token", "lower"),
-    Described("eval/full/*", "Loss on the full frozen eval set; macro is the mean over domains", "nats per token", "lower"),
+    Described(
+        "eval/pulse/*", "Loss on the small frozen eval set; macro is the mean over domains", "nats per token", "lower"
+    ),
+    Described(
+        "eval/full/*", "Loss on the full frozen eval set; macro is the mean over domains", "nats per token", "lower"
+    ),
     Described("eval/pulse_bpb/*", "The same in bits per byte", "bits per byte", "lower"),
     Described("eval/full_bpb/*", "The same in bits per byte", "bits per byte", "lower"),
     Described(EVAL_SECONDS, "Wall time of the evals at this step", "s", "lower"),
     Described("data/tokens/*", "Tokens drawn so far from one domain", "tokens"),
     Described("router/load/*", "Tokens sent to one expert over the even share; 1 is even", ""),
     Described("router/bias/*", "Balancing bias added to one expert's logit when experts are chosen", ""),
-    Described("router/entropy/*", "Entropy of the load over experts; the logarithm of their number is even", "nats", "higher"),
+    Described(
+        "router/entropy/*", "Entropy of the load over experts; the logarithm of their number is even", "nats", "higher"
+    ),
     Described("router/dropped_frac/*", "Share of assignments that found no slot in their expert", "", "lower"),
     Described("norm2/param/*", "Squared norm of one leaf's values", ""),
     Described("norm2/grad/*", "Squared norm of one leaf's gradient", ""),

@@ -1,0 +1,1 @@
+"""Measurements of speed and memory, each a module with `measure() -> dict`, written to `benchmarks/results/`."""

@@ -1,0 +1,126 @@
+"""The page over HTTP: a process of its own beside the writer, read-only, in the same layout as a published folder.
+
+GET and HEAD only; only known names are served and no path is ever made of what was asked for. Every
+answer carries a strict content security policy. Only the manifest changes, with an ETag; everything
+else is immutable. It binds to the loopback address unless told otherwise and takes the next free port.
+"""
+
+import errno
+import hashlib
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from fanal.errors import FanalError, RecordError
+from fanal.page.live import LivePage
+from fanal.page.site import Assets, assets, content_type
+
+HOST, PORT = "127.0.0.1", 8731
+PORTS_TRIED = 50
+POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+GUARD = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+IMMUTABLE = "public, max-age=31536000, immutable"
+MANIFEST_CACHE = "public, max-age=0, s-maxage=1, must-revalidate"
+INDEX_CACHE = "public, max-age=60"
+TAIL_CACHE = "no-cache"
+
+
+def app(path: Path) -> Starlette:
+    """The page of the record at `path`, which need not exist yet."""
+    page, shared = LivePage(path), assets()
+
+    def answer(request: Request) -> Response:
+        return _answer(request.path_params["name"], request.headers, page, shared)
+
+    return Starlette(routes=[Route("/{name:path}", answer, methods=["GET"])])
+
+
+def _answer(name: str, headers: Mapping[str, str], page: LivePage, shared: Assets) -> Response:
+    if name in ("", "index.html"):
+        return _bytes(shared.index, "index.html", INDEX_CACHE)
+    if name == "manifest.json":
+        return _manifest(headers, page)
+    if name in shared.files:
+        return _bytes(shared.files[name], name, IMMUTABLE)
+    if name.startswith("view/") and (body := page.view_body(name)) is not None:
+        return _bytes(body, name, IMMUTABLE)
+    if name.startswith("record/") and (path := page.record_file(name.removeprefix("record/"))) is not None:
+        return FileResponse(path, media_type="application/octet-stream", headers={**GUARD, "Cache-Control": TAIL_CACHE})
+    return Response(
+        "not found\n", status_code=404, media_type="text/plain", headers={**GUARD, "Cache-Control": "no-store"}
+    )
+
+
+def _bytes(body: bytes, name: str, cache: str) -> Response:
+    return Response(body, headers={**GUARD, "Content-Type": content_type(name), "Cache-Control": cache})
+
+
+def _manifest(headers: Mapping[str, str], page: LivePage) -> Response:
+    try:
+        body = page.newest().manifest
+    except RecordError as error:
+        print(f"fanal: {error}", file=sys.stderr, flush=True)
+        return Response("the record cannot be read\n", status_code=503, headers={**GUARD, "Cache-Control": "no-store"})
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    cached = {**GUARD, "ETag": tag, "Cache-Control": MANIFEST_CACHE, "Content-Type": "application/json"}
+    if headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=cached)
+    return Response(body, headers=cached)
+
+
+def serve(path: Path | str, host: str = HOST, port: int = PORT) -> None:
+    """Serve the page of `path` until interrupted; the first line on standard output is its address.
+
+    Raises:
+        FanalError: no port is free, or the address is not this machine's.
+    """
+    listener, taken = bind(host, port)
+    with listener:
+        found = int(listener.getsockname()[1])
+        if taken:
+            print(f"fanal: port {port} is taken; the page is at port {found}", file=sys.stderr, flush=True)
+        shown = f"[{host}]" if ":" in host else host
+        print(f"http://{shown}:{found}", flush=True)
+        quiet = {"log_level": "warning", "access_log": False, "server_header": False}
+        config = uvicorn.Config(app(Path(path)), lifespan="off", timeout_graceful_shutdown=2, **quiet)
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            return
+
+
+def bind(host: str, port: int) -> tuple[socket.socket, bool]:
+    """A listening socket on `port` or the next free one, and whether `port` itself was taken.
+
+    Raises:
+        FanalError: none of the next ports is free, or the address cannot be bound.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for candidate in range(port, port + PORTS_TRIED) if port else (0,):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, candidate))
+            listener.listen(128)
+        except OSError as error:
+            listener.close()
+            if error.errno != errno.EADDRINUSE and not isinstance(error, PermissionError):
+                raise FanalError(f"{host}:{candidate} cannot be served: {error.strerror or error}") from error
+            continue
+        return listener, candidate != port
+    raise FanalError(f"ports {port} to {port + PORTS_TRIED - 1} of {host} are taken: name another with --port")

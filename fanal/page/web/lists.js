@@ -1,0 +1,143 @@
+// Lists and tables: runs, health, promises, time spent, samples, timeline, settings.
+
+import { absent, el, svg, table } from "./dom.js";
+import { clock, duration, fixed, loss, percent, short } from "./format.js";
+
+/** @typedef {import("./types.js").Progress} Progress */
+/** @typedef {import("./types.js").PageState} PageState */
+/** @typedef {import("./types.js").RunRow} RunRow */
+
+/** Dot, triangle, dash: steady, look here, absent. @param {string} kind */
+function mark(kind) {
+  const shapes = {
+    steady: svg("circle", { class: "steady", cx: 5, cy: 5, r: 4 }),
+    look: svg("path", { class: "look", d: "M5 .5 10 9.5H0Z" }),
+    absent: svg("path", { class: "dash", d: "M1 5H9" }),
+    fault: svg("path", { class: "steady", d: "M5 .5 10 9.5H0Z" }),
+    planned: svg("rect", { class: "open", x: 1, y: 1, width: 8, height: 8 }),
+    figure: svg("circle", { class: "open", cx: 5, cy: 5, r: 3.75 }),
+  };
+  return svg("svg", { class: "mark", width: 10, height: 10, viewBox: "0 0 10 10", "aria-hidden": "true" }, shapes[/** @type {keyof typeof shapes} */ (kind)] ?? shapes.absent);
+}
+
+/** @param {RunRow} run */
+function stateWords(run) {
+  if (run.phase === "finished") return "complete";
+  if (run.phase === "running" && run.frac !== null) return `${percent(run.frac)} run`;
+  if (run.frac !== null && run.phase !== "planned") return `${run.phase} at ${percent(run.frac)}`;
+  return run.phase;
+}
+
+/** @param {Progress} progress */
+export function runsShort(progress) {
+  const sizes = [...new Set(progress.runs.map((r) => r.size))];
+  if (!sizes.length) return [el("li", {}, el("span", {}, "Runs"), el("b", {}, "not begun"))];
+  return sizes.map((size) => {
+    const group = progress.runs.filter((r) => r.size === size);
+    const open = group.find((r) => r.phase === "running") ?? group.find((r) => r.phase !== "finished") ?? group[group.length - 1];
+    const done = group.filter((r) => r.phase === "finished").length;
+    const seeds = group.length > 1 ? `${done} of ${group.length} seeds` : "";
+    const frac = group.reduce((sum, r) => sum + (r.frac ?? 0), 0) / group.length;
+    const words = done === group.length ? (group.length > 1 ? `${group.length} seeds complete` : "complete") : [seeds, stateWords(open)].filter(Boolean).join(", ");
+    const live = open.phase === "running";
+    const bar = el("span", { class: live ? "bar live" : "bar" }, el("i", {}));
+    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * frac}%`;
+    return el("li", {}, el("span", {}, open.role === "hero" ? "hero" : size), bar, el("b", {}, words));
+  });
+}
+
+/** @param {PageState["health"]} rows */
+export function health(rows) {
+  if (!rows.length) return [el("li", {}, mark("absent"), el("span", {}, "Nothing is published yet."))];
+  return rows.map((row) => el("li", {}, mark(row.mark), el("span", {}, el("b", {}, row.name), ` ${row.words}`)));
+}
+
+/** `1.34 × 10^12` with its power raised. @param {string} words */
+function raised(words) {
+  const [before, after] = words.split("^");
+  const power = /^−?\d+/.exec(after ?? "")?.[0] ?? "";
+  return power ? el("span", {}, before, el("sup", {}, power), after.slice(power.length)) : words;
+}
+
+/** @param {PageState["promises"]} rows */
+export function promises(rows) {
+  if (!rows.length) return absent("Promises");
+  const head = [{ text: "" }, { text: "promised", kind: "n" }, { text: "now", kind: "n" }, { text: "", kind: "n k hn" }];
+  return table(head, rows.map((r) => [r.name, raised(r.promised ?? "–"), el("b", {}, raised(r.now ?? "–")), r.note]));
+}
+
+/** @param {Progress} progress */
+export function spent(progress) {
+  const data = progress.stages.filter((s) => s.stage.startsWith("data/")).reduce((sum, s) => sum + (s.seconds ?? 0), 0);
+  const rungs = progress.runs.filter((r) => r.role === "rung").reduce((sum, r) => sum + r.seconds, 0);
+  const rest = progress.runs.filter((r) => r.role !== "rung").reduce((sum, r) => sum + r.seconds, 0);
+  const whole = progress.started_ns && progress.last_ns ? (Number(progress.last_ns) - Number(progress.started_ns)) / 1e9 : 0;
+  if (whole < 1) return [absent("Wall time")];
+  const other = Math.max(0, whole - data - rungs - rest);
+  const shares = [["data", data, "s4"], ["rungs", rungs, "s6"], [progress.runs.some((r) => r.role === "hero") ? "hero" : "runs", rest, "s8"], ["other, compilation among it", other, "s2"]];
+  const bar = el("div", { class: "shares", "aria-hidden": "true" });
+  for (const [, seconds, kind] of shares) {
+    const piece = el("i", { class: `share ${kind}` });
+    piece.style.flexGrow = String(seconds);
+    bar.append(piece);
+  }
+  const rows = shares.map(([name, seconds]) => el("li", {}, el("span", {}, String(name)), el("b", {}, `${duration(Number(seconds))}, ${percent(Number(seconds) / whole)}`)));
+  return [el("ul", { class: "visit" }, ...rows), bar, el("p", { class: "small" }, `Wall time since the campaign began: ${duration(whole)}.`)];
+}
+
+/** @param {Progress} progress @param {import("./types.js").LadderChart | null} ladder */
+export function runsTable(progress, ladder) {
+  if (!progress.runs.length) return [absent("Runs")];
+  const head = [{ text: "run" }, { text: "active", kind: "n" }, { text: "total", kind: "n hn" }, { text: "tokens", kind: "n" }, { text: "loss", kind: "n" }, { text: "", kind: "n k hn" }];
+  const said = (/** @type {number | null} */ v) => (v === null ? "–" : short(v));
+  const rows = progress.runs.map((r) => [el("b", {}, r.run), said(r.params_active), said(r.params_total), said(r.tokens), loss(r.loss), stateWords(r)]);
+  const made = [table(head, rows), el("p", { class: "small" }, "Active: matrices one token uses, without embedding and head. Loss: on the full set where it was scored, else on the pulse.")];
+  if (!ladder?.others.length) return made;
+  const lines = ladder.others.map((o) => el("li", {}, el("span", {}, o.name), el("b", {}, loss(o.value))));
+  return [...made, el("h3", {}, "The same end, other choices"), el("ul", { class: "visit" }, ...lines)];
+}
+
+/** @param {PageState["samples"]} prompts */
+export function samples(prompts) {
+  if (!prompts.length) return [absent("Samples")];
+  return prompts.map((p) => {
+    const rows = p.rows.map((row) => {
+      const text = el("p", { class: "written" }, el("b", {}, p.prompt), row.text);
+      return el("div", { class: "sample" }, el("span", {}, `${row.run}, step ${fixed(row.step, 0)}`), text);
+    });
+    const left = p.left_out ? [el("p", { class: "small" }, `${p.left_out} more rounds are in the record.`)] : [];
+    return el("div", { class: "prompt" }, el("h3", {}, `“${p.prompt}”`), ...rows, ...left);
+  });
+}
+
+/** @param {HTMLElement} list @param {HTMLElement} words @param {PageState["timeline"]} told */
+export function timeline(list, words, told) {
+  const left = told.left_out ? ` ${fixed(told.left_out, 0)} older ones are in the record.` : "";
+  words.textContent = told.happenings.length ? `Newest first, UTC. Triangle, fault or restart; square, planned; ring, a result or a note.${left}` : "Nothing has happened yet.";
+  list.replaceChildren(
+    ...told.happenings.map((h, i) => {
+      const before = i ? told.happenings[i - 1].time_ns : null;
+      const step = h.step === null ? "" : `step ${fixed(h.step, 0)}`;
+      return el("li", {}, mark(h.kind), el("time", {}, clock(h.time_ns, before)), el("span", { class: "who" }, h.run), el("p", {}, el("b", {}, h.title), h.detail ? `; ${h.detail}` : ""), el("span", { class: "stp" }, step));
+    }),
+  );
+}
+
+/** @param {HTMLElement} host @param {HTMLElement} words @param {PageState["settings"]} settings */
+export function settings(host, words, settings) {
+  if (!settings) {
+    words.textContent = "";
+    host.replaceChildren(absent("Settings"));
+    return;
+  }
+  const set = settings.rows.filter((r) => r.status === "set").length;
+  words.textContent = `Every number with the law that gave it; ${set} of ${settings.rows.length} the campaign set itself, with its reason.`;
+  const sizes = settings.sizes.map((s, i) => ({ text: s, kind: i === settings.sizes.length - 1 ? "n" : "n hn" }));
+  const head = [{ text: "name" }, ...sizes, { text: "law and source", kind: "law" }];
+  const rows = settings.rows.map((r) => {
+    const why = r.why ? [el("span", { class: "why" }, `${r.status}: ${r.why}`)] : [el("span", { class: "why" }, r.status)];
+    const values = r.values.map((v, i) => (i === r.values.length - 1 ? el("b", {}, raised(v)) : raised(v)));
+    return [r.name.replaceAll("_", " "), ...values, el("span", {}, r.formula, el("span", { class: "from" }, r.source === "arithmetic" ? "" : ` ${r.source}`), ...why)];
+  });
+  host.replaceChildren(table(head, rows));
+}

@@ -1,0 +1,103 @@
+"""Files that survive a crash: whole or absent, and named by their hash where they must not change.
+
+A document is a JSON object in canonical bytes that carries the SHA-256 of itself (`self`), so that any changed byte
+shows. Writing costs two fsyncs (file and folder). Nothing here locks.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+TEMPORARY_PREFIX = ".tmp-"
+"""What a crash may leave; never part of a record."""
+
+
+class DamagedError(Exception):
+    """A file of a record that is not what was written; the caller knows what that means."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path} {what}")
+        self.path = path
+        self.what = what
+
+
+def canonical(value: Any) -> bytes:
+    """The one way to write a JSON value: sorted keys, no spaces, ASCII, no NaN, a line feed at the end."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.encode("ascii") + b"\n"
+
+
+def sha256(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def seal(fields: Mapping[str, Any]) -> bytes:
+    """The bytes of a document: `fields` and, as `self`, the SHA-256 of their canonical bytes."""
+    return canonical({**fields, "self": sha256(canonical(dict(fields)))})
+
+
+def unseal(data: bytes) -> dict[str, Any] | str:
+    """The fields of a document, or what is wrong with it."""
+    try:
+        decoded: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return "is not JSON any more"
+    if not isinstance(decoded, dict):
+        return "is not a JSON object any more"
+    fields = cast("dict[str, Any]", decoded)
+    claimed = fields.pop("self", None)
+    try:
+        whole = claimed == sha256(canonical(fields)) and seal(fields) == data
+    except (ValueError, RecursionError):
+        whole = False
+    return fields if whole else "has changed since it was written"
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The fields of the document in `path`.
+
+    Raises:
+        DamagedError: a byte is not as it was written; names the file.
+        FileNotFoundError: there is none.
+    """
+    fields = unseal(path.read_bytes())
+    if isinstance(fields, str):
+        raise DamagedError(path, fields)
+    return fields
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put `data` into `path`, which afterwards holds either what it held before or all of `data`."""
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}")
+    try:
+        write_synced(temporary, data)
+        os.replace(temporary, path)  # noqa: PTH105  named so that the tests can stop at each of these calls
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file and wait until the disk has it; a crash may leave a part of it."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the folder's names."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,19 @@
+"""A line for the person at the terminal, once a reason: logging never stops a training, so what it must say is here."""
+
+import sys
+
+
+class Notices:
+    """What has been said already."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._said: set[str] = set()
+
+    def once(self, reason: str, text: str) -> None:
+        """Print one line on stderr, the first time that `reason` occurs."""
+        if reason in self._said:
+            return
+        self._said.add(reason)
+        if sys.stderr is not None:  # a program without a terminal, as under pythonw, has none
+            print(f"fanal: {self._name}: {text}", file=sys.stderr)

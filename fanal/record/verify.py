@@ -1,0 +1,171 @@
+"""`fanal verify`: whether every file of a record is, byte for byte, what was written, and what precedes what.
+
+0 whole (unsigned, and said so), 1 altered or incomplete with the first bad file named; what is no record raises. Reads
+every byte once; a record being written verifies at any moment. It proves that nothing changed since it was written,
+not that a logged number is true.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from fanal.errors import RecordError
+from fanal.record import layout
+from fanal.record.files import TEMPORARY_PREFIX, DamagedError, read_document, sha256
+from fanal.record.layout import BLOBS, MANIFEST_FILE, RECORD_FILE
+from fanal.record.manifest import Manifest, read_manifest
+from fanal.record.sealed import ForecastCheck, check_forecasts
+from fanal.record.verify_writer import Finding, WriterCheck, check_writer
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """What a verification found."""
+
+    path: str
+    bad: tuple[Finding, ...]
+    """Files that are altered, missing or no part of the record, the first one first."""
+    notes: tuple[str, ...]
+    """What is worth knowing and nothing wrong: torn tails, leftovers, open logs."""
+    forecasts: tuple[ForecastCheck, ...]
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def ok(self) -> bool:
+        """Whole, and every forecast where it claims to be."""
+        return not self.bad and all(forecast.ok for forecast in self.forecasts)
+
+    @property
+    def exit_code(self) -> int:
+        """0 whole, 1 not."""
+        return 0 if self.ok else 1
+
+    @property
+    def first_bad(self) -> str | None:
+        """The first bad file, inside the record."""
+        return self.bad[0].file if self.bad else None
+
+    @property
+    def words(self) -> str:
+        """The result for people, a line each."""
+        lines = [_headline(self), *(f"{finding.file}: {finding.what}" for finding in self.bad)]
+        return "\n".join([*lines, *(forecast.words for forecast in self.forecasts), *self.notes])
+
+    def to_json(self) -> str:
+        """The result for programs."""
+        report = asdict(self) | {"ok": self.ok, "first_bad": self.first_bad, "signed": False, "words": self.words}
+        return json.dumps(report, indent=2, sort_keys=True)
+
+
+def verify(path: str | Path) -> VerifyReport:
+    """Hold every file of a record against what was written.
+
+    Raises:
+        RecordError: `path` is no record, or one of a newer format.
+    """
+    record = _find(Path(path))
+    names = sorted(_walk(record))
+    bad, manifest = _check_top(record)
+    entries = {entry.key: entry for entry in manifest.entries} if manifest else {}
+    places = {(w.run, w.attempt, w.writer): w for w in layout.all_writers(record)}
+    checks: list[WriterCheck] = []
+    for key in sorted(places.keys() | entries.keys()):
+        place = places.get(key) or layout.WriterPath(record, *key)
+        checks.append(check_writer(place, entries.get(key), manifest is not None))
+    bad += [finding for check in checks for finding in check.bad]
+    covered = {RECORD_FILE, MANIFEST_FILE}.union(*(check.files for check in checks))
+    strangers, notes = _strangers(record, [name for name in names if name not in covered], checks)
+    bad += strangers
+    notes += [note for check in checks for note in check.notes]
+    forecasts = () if bad else check_forecasts(record)
+    if bad:
+        notes.append("forecasts were not checked, since the record is not whole")
+    return VerifyReport(str(record), tuple(bad), tuple(notes), forecasts, _counts(record, names, checks))
+
+
+def _find(path: Path) -> Path:
+    """A folder that is a record or was one: a missing file is for the answer to say."""
+    for folder in (path, path / "record"):
+        if (folder / RECORD_FILE).is_file() or (folder / MANIFEST_FILE).is_file():
+            return folder
+    raise RecordError(f"{path} is no record: neither it nor its folder `record` holds {RECORD_FILE}")
+
+
+def _walk(record: Path) -> Iterator[str]:
+    """Every file, and every link, inside the record."""
+    for folder, folders, files in os.walk(record):
+        inside = Path(folder).relative_to(record)
+        yield from ((inside / name).as_posix() for name in files)
+        yield from ((inside / name).as_posix() for name in folders if (Path(folder) / name).is_symlink())
+
+
+def _check_top(record: Path) -> tuple[list[Finding], Manifest | None]:
+    """`record.json` and the manifest with its pages."""
+    bad: list[Finding] = []
+    found = None
+    try:
+        header = read_document(record / RECORD_FILE)
+        if header.get("format") != layout.FORMAT:
+            layout.read_header(record)
+    except FileNotFoundError:
+        bad.append(Finding(RECORD_FILE, "is missing"))
+    except DamagedError as error:
+        bad.append(Finding(RECORD_FILE, error.what))
+    try:
+        found = read_manifest(record)
+        if found is None:
+            bad.append(Finding(MANIFEST_FILE, "is missing"))
+    except DamagedError as error:
+        bad.append(Finding(error.path.relative_to(record).as_posix(), error.what))
+    if found and not bad and found.record_sha256 != sha256((record / RECORD_FILE).read_bytes()):
+        bad.append(Finding(RECORD_FILE, f"is not the one that {MANIFEST_FILE} names"))
+    return bad, found
+
+
+def _strangers(record: Path, names: list[str], checks: list[WriterCheck]) -> tuple[list[Finding], list[str]]:
+    """What to say of files that nothing in the record names."""
+    bad: list[Finding] = []
+    notes: list[str] = []
+    unfinished = {f"{check.place.name}/seg/{check.segments + 1}." for check in checks}
+    for name in names:
+        path = record / name
+        base = name.rpartition("/")[2]
+        if path.is_symlink():
+            bad.append(Finding(name, "is a link, and no part of the record"))
+        elif base.startswith(TEMPORARY_PREFIX):
+            notes.append(f"{name}: left by a process that was interrupted while writing; no part of the record")
+        elif any(name.startswith(start) for start in unfinished):
+            notes.append(f"{name}: of a closing under way or interrupted; no part of the record yet")
+        elif name.startswith(f"{BLOBS}/") and _SHA256.fullmatch(base) and name == f"{BLOBS}/{base}":
+            if sha256(path.read_bytes()) != base:
+                bad.append(Finding(name, "has changed since it was written"))
+        elif path.exists():
+            bad.append(Finding(name, "is no part of the record"))
+    return bad, notes
+
+
+def _counts(record: Path, names: list[str], checks: list[WriterCheck]) -> dict[str, int]:
+    places = [check.place for check in checks]
+    return {
+        "runs": len({place.run for place in places}),
+        "attempts": len({(place.run, place.attempt) for place in places}),
+        "writers": len(places),
+        "segments": sum(check.segments for check in checks),
+        "files": len(names),
+        "bytes": sum((record / name).lstat().st_size for name in names if os.path.lexists(record / name)),
+    }
+
+
+def _headline(report: VerifyReport) -> str:
+    counts = report.counts
+    size = f"{counts['runs']} runs, {counts['files']} files, {counts['bytes']:,} bytes"
+    if report.bad:
+        return f"{report.path}: not whole, {len(report.bad)} of its files altered, missing or strange; {size}"
+    if not report.ok:
+        return f"{report.path}: whole, unsigned, but a forecast is not what it claims; {size}"
+    return f"{report.path}: whole, unsigned; {size}"
