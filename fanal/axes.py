@@ -14,4 +14,6 @@ write the same letters with spaces (`Float[Array, "B S V"]`), and one axis as `"
 | K      | key and value heads                      | L      | layers                            |
 | H      | width of one head                        | Q      | query heads that share a key head |
 | I, O   | input and output width of any matrix     | X      | anything, when only its norm counts |
+| R      | rungs of a ladder                         | G      | grid points of a posterior        |
+| Z      | draws of a prediction                     |        |                                   |
 """

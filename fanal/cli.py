@@ -139,7 +139,7 @@ def data_show(args: argparse.Namespace) -> int:
 
 def data_trace(args: argparse.Namespace) -> int:
     """Which documents a step read."""
-    from fanal.data.trace import trace_step
+    from fanal.data.recorded import trace_step
 
     traced = trace_step(args.record, args.run, args.step)
     show(traced.text, traced.to_json(), args)
@@ -151,7 +151,7 @@ def verify(args: argparse.Namespace) -> int:
     from fanal.record.verify import verify as verify_record
 
     report = verify_record(args.path)
-    show(report.words, report.to_json(), args)
+    show(report.words, json.loads(report.to_json()), args)
     return WELL if report.ok else BAD_NEWS
 
 
@@ -233,7 +233,7 @@ def parser() -> argparse.ArgumentParser:
     trace = report_parser(data, "trace", data_trace)
     trace.add_argument("record", type=Path, help="a campaign's folder, or its record")
     trace.add_argument("--run", default="hero", help="run id")
-    trace.add_argument("--step", type=int, required=True, help="step, from 0")
+    trace.add_argument("--step", type=int, required=True, help="row of the record: step 1 read the first batch")
 
     ladder = group_parser(commands, "ladder", "rungs and what they foretell")
     campaign_parser(ladder, "tune", ladder_tune)

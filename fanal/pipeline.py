@@ -42,8 +42,10 @@ from fanal.record.tracker import Run, Start, start
 from fanal.record.verify import verify
 from fanal.train.compile import Compiler, compiling
 from fanal.train.inputs import LoopSettings, Samples, TrainInputs, TrainResult
+from fanal.train.journal import Unrecorded
 from fanal.train.loop import finished, resume_point, train
 from fanal.train.stop import StopFlag, stop_on_signals
+from fanal.train.sweep import SweepReport, sweep
 
 
 @dataclass(frozen=True)
@@ -212,13 +214,41 @@ def conclude(session: Session, hero_loss: float) -> Outcome:
     hero = view.runs[session.plan.hero.run]
     sealed = sealed_forecast(hero)
     assert sealed is not None, "the hero began with a forecast"
-    first = verify(options.record).sealed_before_step_0(sealed.sha256)
+    checks = verify(options.record).forecasts
+    first = any(check.sha256 == sealed.sha256 and check.sealed_before_step_0 for check in checks)
     summary = summarise(sealed.document, hero_loss, sealed_before_step_0=first, seconds=stage_seconds(view))
     session.run.event("verdict", summary=summary)
     write_whole(options.folder / "summary.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
     stage.end({})
     session.run.finish()
     return Outcome(summary, write_report(options.folder).text)
+
+
+def tune_campaign(campaign: Campaign, options: RunOptions) -> SweepReport:
+    """Sweep the rates on the two smallest rungs, unrecorded, and fit the laws through the best of each.
+
+    Raises:
+        KeyboardInterrupt: it was told to stop; nothing is kept.
+    """
+    plan = plan_campaign(campaign)
+    smallest = [run for run in plan.rungs if run.seed == campaign.ladder.seed][:2]
+    with one_at_a_time(options.folder), stop_on_signals() as stop, compiling() as compiler:
+        data = options.folder / "data"
+        corpus = build_corpus(campaign, cache=default_cache(), out=data, on_stage=lambda name, report: None)
+
+        def inputs_of(run: RunPlan) -> TrainInputs:
+            return TrainInputs(
+                batches=BatchSource(corpus, make_order(campaign, run, corpus)),
+                eval_sets=load_eval_sets(corpus),
+                record=Unrecorded(),
+                checkpoints=None,
+                data_fingerprint=corpus.fingerprint,
+                compiler=compiler,
+                stop=stop,
+                settings=LoopSettings(quiet=options.quiet),
+            )
+
+        return sweep(smallest, inputs_of)
 
 
 # ------------------------------------------------------------------------------------- the campaign's own run

@@ -52,4 +52,4 @@ def _worst(found: np.ndarray, expected: np.ndarray) -> str:
         return "empty"
     gap = np.abs(found.astype(np.float64) - expected.astype(np.float64))
     place = np.unravel_index(np.nanargmax(gap) if np.isfinite(gap).any() else 0, gap.shape)
-    return f"largest difference {gap[place]:.3g} at {tuple(map(int, place))}: {found[place]!r}, expected {expected[place]!r}"
+    return f"largest difference {gap[place]:.3g}: {found[place]!r}, expected {expected[place]!r}"

@@ -124,13 +124,14 @@ class PowerLaw:
 
 
 LANTERN_RATES = {
-    "adam_lr": PowerLaw(0.02, -0.5, 0.0),
-    "muonh_lr": PowerLaw(0.04, 0.0, 0.0),
-    "adamh_lr": PowerLaw(0.04, 0.0, 0.0),
+    "adam_lr": PowerLaw(0.123, -0.310, -0.280),
+    "muonh_lr": PowerLaw(0.0809, -0.397, -0.447),
+    "adamh_lr": PowerLaw(0.0809, -0.397, -0.447),
 }
-"""The lantern's rates. Provisional until swept on d32 and d40."""
+"""The lantern's rates, from `fanal ladder tune lantern`: two rungs alone, so the exponents lean on the published ones.
+AdamH's was swept tied to MuonH's."""
 
-LANTERN_SOURCE = "provisional: Fanal's prototype, AdamW at 0.02·√(32/hidden) on d32"
+LANTERN_SOURCE = "swept on d32 and d40 only (`fanal ladder tune lantern`), LOG 2026-12-01"
 
 
 def _lantern_rate(sheet: Sheet, name: str) -> Given:

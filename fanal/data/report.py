@@ -10,6 +10,9 @@ from typing import Any
 
 from fanal.data.documents import Document
 
+CLEANING = ("normalise", "exact_duplicates", "near_duplicates", "decontaminate")
+"""Stages whose removals count towards `alarm_if_source_loses`; sampling and holding out do not."""
+
 
 @dataclass(frozen=True)
 class Tally:
@@ -137,24 +140,18 @@ def with_rewritten(report: StageReport) -> StageReport:
 
 
 def alarms(report: StageReport, earlier: Iterable[StageReport], limit: float) -> tuple[str, ...]:
-    """Sentences on the domains that have lost more than `limit` of their bytes by now to cleaning."""
-    found: list[str] = []
-    cleaning = [r for r in (*earlier, report) if r.stage in CLEANING]
+    """Sentences on the domains that this stage brought to a loss of more than `limit` of their bytes to cleaning."""
     if report.stage not in CLEANING:
         return ()
-    for name in report.domains:
-        books = [r.domains[name] for r in cleaning if name in r.domains]
-        first = books[0].came.bytes
-        lost = sum(_total(b.removed.values()).bytes for b in books)
-        if first and lost > limit * first and _total(report.domains[name].removed.values()).bytes > 0:
-            found.append(
-                f"{name} has lost {lost / first:.0%} of its bytes to cleaning by {report.stage}, limit {limit:.0%}"
-            )
+    cleaning = [*(r for r in earlier if r.stage in CLEANING), report]
+    found: list[str] = []
+    for name, books in report.domains.items():
+        first = cleaning[0].domains[name].came.bytes
+        lost = sum(_total(r.domains[name].removed.values()).bytes for r in cleaning)
+        if lost > limit * first and _total(books.removed.values()).bytes > 0:
+            share = f"{lost / first:.0%} of its bytes to cleaning by {report.stage}"
+            found.append(f"{name} has lost {share}, limit {limit:.0%}")
     return tuple(found)
-
-
-CLEANING = ("normalise", "exact_duplicates", "near_duplicates", "decontaminate")
-"""Stages whose removals count towards `alarm_if_source_loses`; sampling and holding out do not."""
 
 
 def _total(tallies: Iterable[Tally]) -> Tally:

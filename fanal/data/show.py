@@ -1,7 +1,8 @@
 """A corpus in words: what came in, what went and why, what is left, and how often it will be read.
 
 Guarantees: every figure comes from the stages' manifests, the corpus file and the order's arithmetic;
-`corpus_table` is JSON-able and `corpus_text` prints the same. It reads no text and no tokens.
+`corpus_table` is JSON-able, `corpus_text` prints the same, and `trace_text` what `trace.py` found. It
+reads no text and no tokens.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from fanal.data.build import read_reports
 from fanal.data.corpus import Corpus, Domain
 from fanal.data.order import Order, mixture_event_fields
 from fanal.data.report import StageReport
+from fanal.data.trace import TracedSeq
 
 
 def corpus_table(corpus: Corpus, orders: Mapping[str, Order]) -> dict[str, Any]:
@@ -44,6 +46,18 @@ def corpus_text(corpus: Corpus, orders: Mapping[str, Order]) -> str:
     lines += [f"alarm: {alarm}" for alarm in table["alarms"]]
     for run, phases in table["phases"].items():
         lines += ["", f"epochs planned for {run}", *_aligned(_epochs(phases, [d["name"] for d in table["domains"]]))]
+    return "\n".join(lines) + "\n"
+
+
+def trace_text(found: Sequence[TracedSeq]) -> str:
+    """Traced sequences for a terminal: one line a document, with its span of tokens."""
+    lines: list[str] = []
+    for seq in found:
+        lines.append(f"position {seq.position}: {seq.domain}, epoch {seq.epoch}, sequence {seq.index}")
+        for document in seq.documents:
+            last = document.first_token + document.num_tokens - 1
+            span = f"tokens {document.first_token}–{last} of {document.whole_tokens}"
+            lines.append(f"  at {document.at:4d}  {document.id}  {span}")
     return "\n".join(lines) + "\n"
 
 

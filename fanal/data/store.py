@@ -86,7 +86,9 @@ class StageFolder:
 
 
 def sweep(root: Path, keep: tuple[str, ...]) -> None:
-    """Delete the folders of stages that a finished build does not name."""
+    """Delete the folders of stages that a finished build does not name, and what killed builds left half-written."""
+    for partial in root.glob("*.partial"):
+        shutil.rmtree(partial)
     for manifest in root.glob(f"*/{MANIFEST}"):
         if manifest.parent.name not in keep:
             shutil.rmtree(manifest.parent)

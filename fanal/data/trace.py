@@ -41,7 +41,7 @@ class TracedSeq:
 
 
 def trace(corpus: Corpus, order: Order, positions: Iterable[int]) -> list[TracedSeq]:
-    """What was drawn at `positions`; step s of a run drew range(s · batch_seqs, (s + 1) · batch_seqs).
+    """What was drawn at `positions`; row s of a run drew range((s − 1) · batch_seqs, s · batch_seqs).
 
     Raises:
         ValueError: a position outside the run.

@@ -17,6 +17,7 @@ from fanal.campaign.spec import ForecastSpec
 from fanal.errors import CampaignError, RefusedError
 from fanal.ladder.fit import (
     NATS,
+    PERCENTS,
     RELATIVE,
     Line,
     Points,
@@ -28,6 +29,7 @@ from fanal.ladder.fit import (
     fit_posterior,
 )
 from fanal.ladder.rungs import WITH_HEAD, WITHOUT_HEAD, HeroPlan, LadderRecord, Rungs
+from fanal.record.metrics import FULL_MACRO
 
 Json = Any
 
@@ -35,6 +37,7 @@ FORMAT = 1
 LINE_ASYMPTOTE = 1.5
 """Of the line that the page draws beside the forecast and that every score is held against."""
 LINES = ("asymptote 0", "asymptote 1.5", "last two rungs")
+QUANTILES = tuple(f"p{percent}" for percent in PERCENTS)
 PATH_POINTS = 25
 ASYMPTOTES = {"relative": RELATIVE, "nats": NATS}
 
@@ -70,6 +73,9 @@ def forecast(ladder: LadderRecord, hero: HeroPlan, options: ForecastOptions = Fo
     if not ladder.levels:
         raise RefusedError("no metric to forecast: name one in [forecast] metrics")
     last = headline(ladder)
+    stopped = [f"{rung.name} at {100 * rung.done_frac:.0f} %" for rung in last.rungs if rung.done_frac < 1]
+    if stopped:
+        raise RefusedError(f"rungs that stopped early carry no forecast yet ({', '.join(stopped)}): finish them")
     method = options.posterior
     return {
         "format": FORMAT,
@@ -99,8 +105,8 @@ def _means(convention: str) -> str:
 
 
 def headline(ladder: LadderRecord) -> Rungs:
-    """The ladder that the result is quoted on: the last metric, at the end of the run."""
-    return list(ladder.levels.values())[-1][-1]
+    """The ladder that the result is quoted on: the full eval set where it is foretold, at the end of the run."""
+    return (ladder.levels.get(FULL_MACRO) or list(ladder.levels.values())[-1])[-1]
 
 
 def _metric(levels: tuple[Rungs, ...], hero: HeroPlan, options: ForecastOptions) -> dict[str, Json]:
@@ -124,7 +130,7 @@ def _metric(levels: tuple[Rungs, ...], hero: HeroPlan, options: ForecastOptions)
             for name in LINES
         },
         "line_intervals": {
-            name: {f"p{q}": line.predict(flops[last]).quantiles.get(f"p{q}") for q in (10, 90)}
+            name: {q: line.predict(flops[last]).quantiles.get(q) for q in ("p10", "p90")}
             for name, line in lines[last].items()
         },
         "seed_sd_frac": [level.seed_sd_frac for level in levels],
@@ -158,38 +164,35 @@ def _columns(predictions: list[Prediction]) -> dict[str, list[float]]:
 
 def _sensitivity(level: Rungs, hero: HeroPlan, options: ForecastOptions) -> list[dict[str, Json]]:
     """How far the answer moves when one choice is made otherwise; the headline metric at the end of the run."""
-    prior = options.posterior.asymptote
-    swapped = WITH_HEAD if options.convention == WITHOUT_HEAD else WITHOUT_HEAD
-    unsure = [
-        ("asymptote's mean one deviation lower", replace(prior, mean=prior.mean - prior.sd)),
-        ("asymptote's mean one deviation higher", replace(prior, mean=prior.mean + prior.sd)),
+    posterior, prior = options.posterior, options.posterior.asymptote
+    by_head = options.convention == WITHOUT_HEAD
+    other = (
+        ("asymptote 1.5 ± 0.25 nats", NATS) if prior.relative else ("asymptote 0.6 ± 0.08 of smallest loss", RELATIVE)
+    )
+    priors = (
+        ("asymptote one deviation lower", replace(prior, mean=prior.mean - prior.sd)),
+        ("asymptote one deviation higher", replace(prior, mean=prior.mean + prior.sd)),
+        other,
+    )
+    swapped = replace(options, convention=WITH_HEAD if by_head else WITHOUT_HEAD)
+    return [
         *(
-            [("asymptote 1.5 ± 0.25 nats", NATS)]
-            if prior.relative
-            else [("asymptote 0.6 ± 0.08 of the smallest loss", RELATIVE)]
+            _varied(what, level, hero, replace(options, posterior=replace(posterior, asymptote=p)))
+            for what, p in priors
         ),
+        _varied(f"head {'counted' if by_head else 'not counted'} in FLOPs", level, hero, swapped),
+        *(_varied(f"without {rung.name}", level.without(rung.name), hero, options) for rung in level.rungs),
+        {"choice": "rungs that stopped early", **dict.fromkeys(QUANTILES), "why": "none: every rung is complete"},
     ]
-    made = [
-        _varied(what, level, hero, replace(options, posterior=replace(options.posterior, asymptote=a)))
-        for what, a in unsure
-    ]
-    made.append(_varied(f"compute as {swapped}", level, hero, replace(options, convention=swapped)))
-    made += [_varied(f"without {rung.name}", level.without(rung.name), hero, options) for rung in level.rungs]
-    complete = all(rung.done_frac == 1 for rung in level.rungs)
-    assert complete, "read_rungs refuses a rung that is not finished"
-    return [*made, {"what": "rungs that stopped early", "quantiles": None, "why": "none: every rung is complete"}]
 
 
-def _varied(what: str, level: Rungs, hero: HeroPlan, options: ForecastOptions) -> dict[str, Json]:
+def _varied(choice: str, level: Rungs, hero: HeroPlan, options: ForecastOptions) -> dict[str, Json]:
+    """The forecast under another choice, or why there is none."""
     try:
         fit = fit_posterior(level.points(options.convention), options.posterior)
     except RefusedError as refused:
-        return {"what": what, "quantiles": None, "why": str(refused)}
-    return {
-        "what": what,
-        "quantiles": dict(fit.predict(level.progress * hero.flops[options.convention]).quantiles),
-        "why": None,
-    }
+        return {"choice": choice, **dict.fromkeys(QUANTILES), "why": str(refused)}
+    return {"choice": choice, **fit.predict(level.progress * hero.flops[options.convention]).quantiles, "why": None}
 
 
 def _rung(name: str, ladder: LadderRecord) -> dict[str, Json]:

@@ -6,7 +6,7 @@ series a run and metric. Does not: complete a rung that stopped early (it is ref
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from fanal.campaign.derived import RunPlan
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.errors import RefusedError
-from fanal.ladder.fit import Points
+from fanal.ladder.fit import FloatArray, Points
 from fanal.record.manifest import read_manifest
 from fanal.record.metrics import FULL_MACRO, PULSE_MACRO
 from fanal.record.read import Record, RunView
@@ -181,8 +181,8 @@ def eval_set(metric: str) -> str:
 def read_rungs(record: Record, hero: HeroPlan, metrics: Sequence[str] = METRICS) -> LadderRecord:
     """The rungs of a record, at the shares of a run at which the hero will be scored.
 
-    Between two evals of a rung its loss is interpolated linearly in the share of its run (rounding of
-    steps moves an eval by half a step at most); compute is the whole run's times that share.
+    A rung's eval belongs to a share when rounding to whole steps is all that parts them; it then counts at
+    its own share of the rung's compute. Elsewhere the loss is interpolated linearly in the logarithm of the share.
 
     Raises: RefusedError where no rung is there, one is not finished, or one has not scored a metric.
     """
@@ -198,16 +198,10 @@ def read_rungs(record: Record, hero: HeroPlan, metrics: Sequence[str] = METRICS)
     levels: dict[str, tuple[Rungs, ...]] = {}
     for metric in metrics:
         curves = {name: _Curve.read(view, metric, int(facts[name]["num_steps"])) for name, view in views.items()}
+        sizes = [_Size(name, facts[groups[name][0]], [curves[run] for run in groups[name]]) for name in ordered]
         unit = _unit(metric, shared)
         levels[metric] = tuple(
-            Rungs(
-                metric,
-                share,
-                tuple(
-                    _rung(size, facts[groups[size][0]], share, [curves[n].at(share) for n in groups[size]], unit)
-                    for size in ordered
-                ),
-            )
+            Rungs(metric, share, tuple(size.at(share, 0.5 / hero.num_steps, unit) for size in sizes))
             for share in hero.progress(metric)
         )
     source = {name: _source(record, view, metrics) for name, view in views.items()}
@@ -216,42 +210,61 @@ def read_rungs(record: Record, hero: HeroPlan, metrics: Sequence[str] = METRICS)
 
 @dataclass(frozen=True)
 class _Curve:
-    """One run's losses by share of the run."""
+    """One run's losses by share of the run, from the first step on."""
 
     run: str
     metric: str
-    shares: tuple[float, ...]
-    losses: tuple[float, ...]
+    num_steps: int
+    shares: FloatArray
+    losses: FloatArray
 
     @classmethod
     def read(cls, view: RunView, metric: str, num_steps: int) -> "_Curve":
-        if metric not in view.keys():  # noqa: SIM118  (a view is no mapping)
+        known = metric in view.keys()  # noqa: SIM118  (a view is no mapping)
+        series = view.series(metric) if known else None
+        trained = series.steps > 0 if series else None
+        if series is None or trained is None or not trained.any():
             raise RefusedError(f"run {view.id} has no {metric!r}: score it, or leave the metric out of [forecast]")
-        series = view.series(metric)
-        return cls(view.id, metric, tuple(series.steps / num_steps), tuple(series.values))
+        return cls(view.id, metric, num_steps, series.steps[trained] / num_steps, series.values[trained])
 
-    def at(self, share: float) -> float:
-        if share > self.shares[-1] + 1e-9:
+    def at(self, share: float, rounding: float) -> tuple[float, float]:
+        """The share that counts for `share`, and the loss there; `rounding` is half a step of the hero's run."""
+        nearest = int(np.argmin(np.abs(self.shares - share)))
+        if abs(self.shares[nearest] - share) <= rounding + 0.5 / self.num_steps + 1e-9:
+            return float(self.shares[nearest]), float(self.losses[nearest])
+        after = int(np.searchsorted(self.shares, share))
+        if after in (0, len(self.shares)):
             raise RefusedError(
-                f"run {self.run}: {self.metric} ends at {100 * self.shares[-1]:.1f} % of the run and "
-                f"{100 * share:.1f} % is needed: finish the run, or leave its size out of the ladder"
+                f"run {self.run}: {self.metric} is scored from {100 * self.shares[0]:.1f} to "
+                f"{100 * self.shares[-1]:.1f} % of the run, and {100 * share:.1f} % lies outside its evals: finish the "
+                "run, score it there, or leave its size out of the ladder"
             )
-        return float(np.interp(share, self.shares, self.losses))
+        return share, float(
+            np.interp(np.log(share), np.log(self.shares[after - 1 : after + 1]), self.losses[after - 1 : after + 1])
+        )
 
 
-def _rung(name: str, facts: Mapping[str, Json], share: float, losses: Iterable[float], unit: Unit) -> Rung:
-    counts = facts["counts"]
-    whole = {WITHOUT_HEAD: float(counts["flops"]), WITH_HEAD: float(counts["flops_with_head"])}
-    return Rung(
-        name,
-        int(facts["hidden"]),
-        int(counts["params_total"]),
-        int(counts["params_active"]),
-        int(facts["tokens"]),
-        {convention: flops * share for convention, flops in whole.items()},
-        tuple(losses),
-        unit,
-    )
+@dataclass(frozen=True)
+class _Size:
+    """One size of the ladder: its plan, and a curve a seed."""
+
+    name: str
+    facts: Mapping[str, Json]
+    curves: Sequence[_Curve]
+
+    def at(self, share: float, rounding: float, unit: Unit) -> Rung:
+        counts = self.facts["counts"]
+        found = [curve.at(share, rounding) for curve in self.curves]
+        return Rung(
+            self.name,
+            int(self.facts["hidden"]),
+            int(counts["params_total"]),
+            int(counts["params_active"]),
+            int(self.facts["tokens"]),
+            {convention: float(counts[convention]) * found[0][0] for convention in (WITHOUT_HEAD, WITH_HEAD)},
+            tuple(loss for _, loss in found),
+            unit,
+        )
 
 
 def _shared(record: Record) -> dict[str, Json]:

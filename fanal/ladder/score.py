@@ -6,7 +6,7 @@ little. Cost: none. Does not: change a forecast, or look at anything but the num
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,13 @@ class LineScore:
     error: float | None
     skill: float | None
     width_share: float | None
+    p10: float | None = None
+    """Borders of the textbook interval; None where two rungs leave nothing to measure a residual."""
+    p90: float | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Its part of `summary.json`."""
+        return {key: value for key, value in asdict(self).items() if key != "name"}
 
 
 @dataclass(frozen=True)
@@ -167,10 +174,7 @@ def summarise(
         },
         "skill": result.skill,
         "width_share": result.width_share,
-        "lines": {
-            line.name: {"value": line.value, "error": line.error, "skill": line.skill, "width_share": line.width_share}
-            for line in result.lines
-        },
+        "lines": {line.name: line.to_json() for line in result.lines},
         "seconds": {**seconds, "total": float(sum(seconds.values()))},
     }
 
@@ -179,9 +183,9 @@ def _line_score(foretold: Mapping[str, Json], name: str, measured: float, improv
     value = foretold["lines"][name][-1]
     if value is None:
         return LineScore(name, None, None, None, None)
-    interval = foretold["line_intervals"][name]
-    wide = None if interval["p10"] is None else _share(interval["p90"] - interval["p10"], improvement)
-    return LineScore(name, value, measured - value, _skill(measured - value, improvement), wide)
+    p10, p90 = (foretold["line_intervals"][name][quantile] for quantile in ("p10", "p90"))
+    wide = None if p10 is None else _share(p90 - p10, improvement)
+    return LineScore(name, value, measured - value, _skill(measured - value, improvement), wide, p10, p90)
 
 
 def _skill(error: float, improvement: float) -> float | None:

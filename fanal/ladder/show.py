@@ -39,9 +39,9 @@ def forecast_words(document: Mapping[str, Json]) -> str:
 def _doubt(document: Mapping[str, Json]) -> str:
     """Which choice moves the answer most, in one sentence."""
     p50 = document["metrics"][document["headline"]]["p50"][-1]
-    moves = [(s["quantiles"]["p50"] - p50, s["what"]) for s in document["sensitivity"] if s["quantiles"]]
-    move, what = max(moves, key=lambda m: abs(m[0]))
-    return f"Of the choices tried, the median moves most with “{what}”: by {signed(move)}."
+    moves = [(entry["p50"] - p50, entry["choice"]) for entry in document["sensitivity"] if entry["p50"] is not None]
+    move, choice = max(moves, key=lambda m: abs(m[0]))
+    return f"Of the other choices tried, “{choice}” moves the median most, by {signed(move)}."
 
 
 def verdict_words(summary: Mapping[str, Json]) -> str:
@@ -104,44 +104,30 @@ def rung_table(document: Mapping[str, Json]) -> str:
 
 def method_table(summary: Mapping[str, Json]) -> str:
     """Forecast and lines against what was measured, as a Markdown table."""
-    foretold, hero = summary["forecast"], summary["hero"]
-    rows = [
-        [
-            "forecast",
-            foretold["p50"],
-            f"{foretold['p10']:.3f} – {foretold['p90']:.3f}",
-            hero["error"],
-            summary["skill"],
-            summary["width_share"],
-        ]
-    ]
-    lines = [(name, summary["lines"][name]) for name in LINES]
-    rows += [[f"line, {name}", v["value"], "–", v["error"], v["skill"], v["width_share"]] for name, v in lines]
-    words = [
-        [
-            r[0],
-            _or_dash(r[1], "{:.3f}"),
-            r[2],
-            "–" if r[3] is None else signed(r[3]),
-            _or_dash(r[4], "{:.2f}"),
-            _or_dash(r[5], "{:.2f}"),
-        ]
-        for r in rows
-    ]
-    return table(("method", "foretold", "80 %", "measured − foretold", "skill", "width / gain"), words)
+    own = {**summary["forecast"], "error": summary["hero"]["error"]}
+    own |= {"value": own["p50"], "skill": summary["skill"], "width_share": summary["width_share"]}
+    rows = [_method("forecast", own), *(_method(f"line, {name}", summary["lines"][name]) for name in LINES)]
+    return table(("method", "foretold", "80 %", "measured − foretold", "skill", "width / gain"), rows)
+
+
+def _method(name: str, said: Mapping[str, Json]) -> list[str]:
+    interval = "–" if said["p10"] is None else f"{said['p10']:.3f} – {said['p90']:.3f}"
+    error = "–" if said["error"] is None else signed(said["error"])
+    value, skill, width = (
+        _or_dash(said[key], form) for key, form in (("value", "{:.3f}"), ("skill", "{:.2f}"), ("width_share", "{:.2f}"))
+    )
+    return [name, value, interval, error, skill, width]
 
 
 def sensitivity_table(document: Mapping[str, Json]) -> str:
     """What moves the answer, as a Markdown table."""
     p50 = document["metrics"][document["headline"]]["p50"][-1]
-    rows: list[list[str]] = []
-    for entry in document["sensitivity"]:
-        q = entry["quantiles"]
-        rows.append(
-            [entry["what"], f"{q['p50']:.3f}", signed(q["p50"] - p50), f"{q['p10']:.3f} – {q['p90']:.3f}"]
-            if q
-            else [entry["what"], "–", "–", entry["why"]]
-        )
+    rows = [
+        [entry["choice"], f"{entry['p50']:.3f}", signed(entry["p50"] - p50), f"{entry['p10']:.3f} – {entry['p90']:.3f}"]
+        if entry["p50"] is not None
+        else [entry["choice"], "–", "–", entry["why"]]
+        for entry in document["sensitivity"]
+    ]
     return table(("otherwise", "median", "moves by", "80 %"), rows)
 
 

@@ -48,6 +48,16 @@ def leaf_norm2(leaves: Mapping[str, Array]) -> Float[Array, " X"]:
     return jnp.concatenate([_norm2(name, stacked).reshape(-1) for name, stacked in leaves.items()])
 
 
+def scaled_norm2(leaves: Mapping[str, Array]) -> tuple[Float[Array, ""], Float[Array, " X"]]:
+    """The largest absolute value of all leaves (1 where all are zero), and `leaf_norm2` of the leaves over it.
+
+    The squared norms are the second times the square of the first, which float32 may not hold and float64 does.
+    """
+    largest = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in leaves.values()]))
+    scale = jnp.where(largest > 0, largest, jnp.ones_like(largest))
+    return scale, leaf_norm2({name: leaf / scale for name, leaf in leaves.items()})
+
+
 def _norm2(name: str, stacked: Array) -> Array:
     kept = _kept_axes(name)
     values = stacked.astype(wide(stacked.dtype))

@@ -29,13 +29,6 @@ class GuardState(eqx.Module):
     accepted: Int[Array, ""]
 
 
-class Safe(eqx.Module):
-    """A number that squares safely: its value is `scale`·√`norm2`, both finite where the inputs are."""
-
-    scale: Float[Array, ""]
-    norm2: Float[Array, ""]
-
-
 def init_guard(plan: OptimizerPlan, dtype: jnp.dtype, count_dtype: jnp.dtype) -> GuardState:
     """No loss accepted yet."""
     return GuardState(jnp.zeros(plan.spike_history, dtype), jnp.zeros((), count_dtype))

@@ -31,9 +31,10 @@ def families() -> tuple[str, ...]:
         font = instantiateVariableFont(TTFont(SOURCE), {"wght": weight})
         font.flavor = None
         font["OS/2"].usWeightClass = weight  # matplotlib chooses a weight by this number
-        for name_id in (1, 16):
-            font["name"].setName(_FAMILY, name_id, 3, 1, 0x409)
-            font["name"].setName(_FAMILY, name_id, 1, 0, 0)
+        # in an SVG a letter's shape is found by PostScript name, so the two weights must not share one
+        for name_id, name in ((1, _FAMILY), (16, _FAMILY), (6, f"{_FAMILY.replace(' ', '')}-{weight}")):
+            font["name"].setName(name, name_id, 3, 1, 0x409)
+            font["name"].setName(name, name_id, 1, 0, 0)
         file = Path(folder.name) / f"{weight}.ttf"
         font.save(file)
         fontManager.addfont(file)

@@ -8,7 +8,6 @@ Guarantees: a picture's bytes depend on its data alone (no date, no random ids).
 # (matplotlib ships partial types)
 
 import io
-import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from fanal.page.fonts import families
+from fanal.record.files import write_whole
 
 PAPER, WELL = "#fbfaf6", "#f3f1ea"
 INK, INK_2, INK_3 = "#15202d", "#475463", "#5d6978"
@@ -131,16 +131,6 @@ def save(figure: Figure, path: Path) -> Path:
     metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
     drawn = io.BytesIO()
     figure.savefig(drawn, format=kind, metadata=metadata)
-    return write_whole(path, drawn.getvalue())
-
-
-def write_whole(path: Path, data: bytes) -> Path:
-    """Write, flush to disk, then rename into place."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".tmp")
-    with half.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    half.replace(path)
+    write_whole(path, drawn.getvalue())
     return path

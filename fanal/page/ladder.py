@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanal.page.hero import Quantiles
+from fanal.page.band import Quantiles
 from fanal.page.plan_view import CampaignView
 from fanal.page.progress import Progress
 from fanal.page.runs import Phase, RunRow

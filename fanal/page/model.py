@@ -1,4 +1,4 @@
-"""The model and its settings: every hyperparameter with the law that gave it, and what was promised beside what happened.
+"""The model's settings, each with the law that gave it, and what was promised beside what happened.
 
 Taken from the plan that the record holds; a value a campaign set itself stands beside the reason it gave.
 """
@@ -83,8 +83,10 @@ def _row(name: str, runs: list[PlannedRun]) -> SettingRow:
 def _value(value: Json) -> str:
     if isinstance(value, bool | str):
         return plain(str(value))
+    if float(value).is_integer() and abs(value) < 1_000_000:
+        return figure(value, 0)
     if isinstance(value, int):
-        return figure(value, 0) if abs(value) < 1_000_000 else short(value)
+        return short(value)
     text = f"{value:.4g}"
     if "e" in text:
         digits, _, power = text.partition("e")
@@ -99,11 +101,12 @@ def promises(view: CampaignView, progress: Progress, ladder: LadderChart | None)
         return []
     done = hero.frac or 0.0
     begun = hero.phase is not Phase.PLANNED
-    announced = view.part("announced", "tokens")
-    rows = [
+    announced: int | None = view.part("announced", "tokens")
+    promised = announced or hero.tokens
+    return [
         PromiseRow(
             "Tokens of the hero",
-            short(announced or hero.tokens) if announced or hero.tokens else None,
+            short(promised) if promised else None,
             short(done * hero.tokens) if begun and hero.tokens else None,
             percent(done, 1) if begun else "not begun",
         ),
@@ -116,7 +119,6 @@ def promises(view: CampaignView, progress: Progress, ladder: LadderChart | None)
         _minutes(view, progress),
         _end_loss(ladder, hero.loss if begun else None),
     ]
-    return rows
 
 
 def _minutes(view: CampaignView, progress: Progress) -> PromiseRow:

@@ -6,7 +6,7 @@ an empty plan, and every part of the page that needs it then says so. Nothing is
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from fanal.page.seen import SeenRecord
 from fanal.record.read import Record
@@ -56,7 +56,7 @@ class CampaignView:
         """A value of the written campaign by its path, or None."""
         at: Json = self.written
         for name in names:
-            at = at.get(name) if isinstance(at, Mapping) else None
+            at = cast("Mapping[str, Json]", at).get(name) if isinstance(at, Mapping) else None
         return at
 
 
@@ -72,7 +72,7 @@ def campaign_view(record: Record | SeenRecord) -> CampaignView:
 
 
 def _planned(run: Mapping[str, Json]) -> PlannedRun:
-    counts = run.get("counts") or {}
+    counts: Mapping[str, Json] = run.get("counts") or {}
     seqs, length = run.get("batch_seqs"), run.get("seq_tokens")
     return PlannedRun(
         run=run["run"],

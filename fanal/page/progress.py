@@ -1,8 +1,8 @@
 """How far a campaign is: its stages, its rail from data to hero, and when it should end.
 
 Read from stage and attempt events and from the runs' own rows. An estimate is made only from what this
-record measured: a run's pace, or a cost a step and a FLOP fitted on the runs before it. Without two
-measured sizes the end of the campaign is unknown and is said to be.
+record measured: a run's pace, or the cost of the sizes before it carried on. Without two measured sizes the
+end of the campaign is unknown and is said to be.
 """
 
 from dataclasses import dataclass
@@ -143,29 +143,42 @@ def _phase(events: list[Event], runs: list[RunRow]) -> tuple[Phase, str | None]:
     return (Phase.FINISHED if any(e.kind == "verdict" for e in events) else Phase.RUNNING), None
 
 
-def _cost(runs: list[RunRow]) -> tuple[float, float] | None:
-    """Seconds a step and seconds a FLOP, fitted on finished runs of at least two sizes; never negative."""
-    done = [r for r in runs if r.phase is Phase.FINISHED and r.flops and r.num_steps and r.seconds > 0]
-    if len({r.size for r in done}) < 2:
+@dataclass(frozen=True)
+class _Cost:
+    """Seconds of a run as a power of its FLOPs: what the sizes before it took, carried on."""
+
+    seconds: float
+    flops: float
+    slope: float
+
+    def of(self, flops: float) -> float:
+        return self.seconds * (flops / self.flops) ** self.slope
+
+
+def _cost(runs: list[RunRow]) -> _Cost | None:
+    """Fitted on runs of at least two sizes that are finished or know their pace; None where there are fewer.
+
+    A small model's step costs more a FLOP than a large one's: the slope is held between a half and one.
+    """
+    known = {r.size: (r.flops, r.seconds + (r.seconds_left or 0.0)) for r in runs if _timed(r)}
+    points = sorted((flops, seconds) for flops, seconds in known.values() if flops and seconds > 0)
+    if len(points) < 2:
         return None
-    design = np.array([[r.num_steps or 0, r.flops or 0.0] for r in done], dtype=float)
-    wall = np.array([r.seconds for r in done])
-    scale = design.max(axis=0)
-    both = np.linalg.lstsq(design / scale, wall, rcond=None)[0] / scale
-    if (both >= 0).all():
-        return float(both[0]), float(both[1])
-    return 0.0, float(wall.sum() / design[:, 1].sum())
+    logs = np.log(np.array(points))
+    slope = float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
+    flops, seconds = points[-1]
+    return _Cost(seconds, flops, min(1.0, max(0.5, slope)))
 
 
-def _whole_seconds(row: RunRow, cost: tuple[float, float] | None) -> float | None:
+def _timed(row: RunRow) -> bool:
+    return row.phase is Phase.FINISHED or row.seconds_left is not None
+
+
+def _whole_seconds(row: RunRow, cost: _Cost | None) -> float | None:
     """Of one run from end to end: as measured, by its own pace, or by the cost of the runs before it."""
-    if row.phase is Phase.FINISHED:
-        return row.seconds
-    if row.seconds_left is not None:
-        return row.seconds + row.seconds_left
-    if cost is None or not row.num_steps or not row.flops:
-        return None
-    return cost[0] * row.num_steps + cost[1] * row.flops
+    if _timed(row):
+        return row.seconds + (row.seconds_left or 0.0)
+    return cost.of(row.flops) if cost and row.flops else None
 
 
 def _seconds_left(runs: list[RunRow], view: CampaignView) -> float | None:

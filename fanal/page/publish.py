@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import fanal
 from fanal.errors import RefusedError
@@ -104,10 +104,10 @@ def _is_ours(dest: Path) -> bool:
     if not manifest.is_file():
         return {p.name for p in dest.iterdir()} <= {"assets", "record", "view", "index.html"}
     try:
-        document = json.loads(manifest.read_bytes())
+        document: object = json.loads(manifest.read_bytes())
     except ValueError:
         return False
-    return isinstance(document, dict) and document.get("kind") == KIND
+    return isinstance(document, dict) and cast("dict[str, object]", document).get("kind") == KIND
 
 
 def _put(path: Path, body: bytes) -> bool:

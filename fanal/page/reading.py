@@ -6,20 +6,22 @@ each phase's end, the corpus from its own event. A share that was not logged is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from fanal.page.hero import SCALE_FROM, Ghost, run_points, smaller_runs
+from fanal.page.hero import Ghost, run_points, smaller_runs, y_scale
 from fanal.page.plan_view import CampaignView
-from fanal.page.progress import Progress, subject
+from fanal.page.progress import Progress, StageRow, subject
 from fanal.page.runs import Phase
 from fanal.page.seen import SeenRecord, SeenRun
-from fanal.page.series import Points, brief
+from fanal.page.series import Points
 from fanal.page.words import plain
 from fanal.record.metrics import data_tokens, eval_loss
 
 Json = Any
+DATA = "data/"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,30 @@ class CorpusRow:
     """Tokens of them."""
     bytes_per_token: float
     """How much text a token holds."""
+
+
+@dataclass(frozen=True)
+class DataStage:
+    """What one stage of the corpus kept and removed."""
+
+    stage: str
+    """Its name, without `data/`."""
+    phase: Phase
+    """Running, finished or interrupted."""
+    seconds: float | None
+    """Wall time, once it ended."""
+    documents_in: int | None
+    """Documents that came; null where its report counts none."""
+    documents_out: int | None
+    """Documents that were passed on."""
+    bytes_in: int | None
+    """Their UTF-8."""
+    bytes_out: int | None
+    """Of those passed on."""
+    removed: dict[str, int]
+    """Documents taken out, by cause."""
+    alarms: list[str]
+    """What a person should look at."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +154,31 @@ def corpus_rows(record: SeenRecord) -> list[CorpusRow]:
     return [_corpus_row(domain) for domain in events[-1].fields["domains"]] if events else []
 
 
+def data_stages(record: SeenRecord, progress: Progress) -> list[DataStage]:
+    """The stages of the corpus in order, with the books of those that ended."""
+    reports = {e.fields["stage"]: e.fields["report"] for e in record.campaign_events("stage.end")}
+    rows = [row for row in progress.stages if row.stage.startswith(DATA)]
+    return [_data_stage(row, reports.get(row.stage, {})) for row in rows]
+
+
+def _data_stage(row: StageRow, report: Mapping[str, Json]) -> DataStage:
+    removed: dict[str, int] = {}
+    for books in report.get("domains", {}).values():
+        for cause, taken in books.get("removed", {}).items():
+            removed[plain(cause)] = removed.get(plain(cause), 0) + int(taken["documents"])
+    return DataStage(
+        stage=row.stage.removeprefix(DATA),
+        phase=row.phase,
+        seconds=row.seconds,
+        documents_in=report.get("documents_in"),
+        documents_out=report.get("documents_out"),
+        bytes_in=report.get("bytes_in"),
+        bytes_out=report.get("bytes_out"),
+        removed={cause: count for cause, count in removed.items() if count},
+        alarms=[plain(text) for text in report.get("alarms", ())],
+    )
+
+
 def _corpus_row(domain: Mapping[str, Json]) -> CorpusRow:
     return CorpusRow(
         name=plain(domain["name"]),
@@ -156,7 +207,7 @@ def mixture_chart(record: SeenRecord, view: CampaignView, progress: Progress) ->
         MixturePhase(
             f"Data phase {i + 1}", a, b, Phase.FINISHED if done >= b else Phase.RUNNING if done > a else Phase.PLANNED
         )
-        for i, (a, b) in enumerate(zip(edges, edges[1:], strict=False))
+        for i, (a, b) in enumerate(pairwise(edges))
     ]
     domains = list(dict.fromkeys(name for p in planned for name in p["weights"]))
     rows = [_mixture_row(run, domain, planned, phases, (row.num_steps or 1, seq_tokens)) for domain in domains]
@@ -206,18 +257,11 @@ def domains_chart(
         key = eval_loss(eval_set, domain)
         own = run_points(run, key, row.num_steps or max(1, row.step))
         panels.append(DomainPanel(plain(domain), own, smaller_runs(record, progress, row, key)))
-    lines = [line for p in panels for line in [p.points, *(g.points for g in p.ghosts)] if line is not None]
-    if not lines:
+    front, behind = [p.points for p in panels if p.points], [g.points for p in panels for g in p.ghosts]
+    if not front and not behind:
         return None
-    low, high = _shared_scale(lines)
+    low, high = y_scale(front, behind, [])
     return DomainsChart(row.run, eval_set, "nats per token", low, high, panels)
-
-
-def _shared_scale(lines: list[Points]) -> tuple[float, float]:
-    pairs = [(p, v) for line in lines for p, v in zip(line.progress, line.value, strict=True) if v is not None]
-    values = [v for p, v in pairs if p >= SCALE_FROM] or [v for _, v in pairs] or [0.0, 1.0]
-    room = 0.04 * (max(values) - min(values)) or 0.5
-    return brief(min(values) - room) or 0.0, brief(max(values) + room) or 1.0
 
 
 def domain_names(record: SeenRecord, view: CampaignView) -> list[str]:

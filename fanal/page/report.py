@@ -21,10 +21,11 @@ from fanal.ladder.show import (
     verdict_words,
 )
 from fanal.page.card import result_card
-from fanal.page.ink import house_style, save, write_whole
+from fanal.page.ink import house_style, save
 from fanal.page.pictures import Curve, Story, curve_picture, ladder_picture
 from fanal.page.plan_view import CampaignView, campaign_view
 from fanal.page.words import counted, duration, plain, signed
+from fanal.record.files import write_whole
 from fanal.record.read import Record, RunView, open_record
 
 Json = Any
@@ -77,8 +78,8 @@ def write_report(path: Path) -> WrittenReport:
             save(result_card(result.story, result.summary, result.title), folder / CARD),
         ]
     text = report_text(result)
-    files.append(write_whole(folder / REPORT, text.encode()))
-    return WrittenReport(text, tuple(files))
+    write_whole(folder / REPORT, text.encode())
+    return WrittenReport(text, (*files, folder / REPORT))
 
 
 def read_result(record: Record) -> Result:

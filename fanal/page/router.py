@@ -105,7 +105,8 @@ def _layer(run: SeenRun, layer: int, num_experts: int, grid: tuple[int, int, int
 
 def _map(run: SeenRun, keys: list[str], grid: tuple[int, int], unit: str) -> HeatMap | None:
     rows = [run.series(key) for key in keys]
-    cells = [bucket_means(r, *grid) if r is not None else [None] * grid[1] for r in rows]
+    empty: list[float | None] = [None] * grid[1]
+    cells = [bucket_means(r, *grid) if r is not None else empty for r in rows]
     values = [v for row in cells for v in row if v is not None]
     return HeatMap(unit, min(values), max(values), cells) if values else None
 

@@ -125,7 +125,7 @@ def _row(name: str, run: SeenRun | None, planned: PlannedRun | None) -> RunRow:
 
 
 def loss_key(run: SeenRun) -> str | None:
-    """The dense series that stands for a run's loss: the trainer's, else the first whose name says loss, else the first."""
+    """The dense series that stands for a run's loss: the trainer's, else the first named so, else the first."""
     named = (key for key in run.keys if "loss" in key.lower() and not key.startswith("eval/"))
     return TRAIN_LOSS if TRAIN_LOSS in run.keys else next(named, run.keys[0] if run.keys else None)
 

@@ -124,6 +124,8 @@ def bucket_means(series: Series, width: int, num_columns: int) -> list[float | N
 
 def _buckets(steps: np.ndarray, values: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, int]]:
     """First step, values and number of values that are not finite, of each bucket that holds rows."""
+    if not len(steps):
+        return
     order = np.argsort(steps, kind="stable")
     steps, values = steps[order], values[order]
     numbers, starts = np.unique(steps // width, return_index=True)

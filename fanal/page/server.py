@@ -96,8 +96,14 @@ def serve(path: Path | str, host: str = HOST, port: int = PORT) -> None:
             print(f"fanal: port {port} is taken; the page is at port {found}", file=sys.stderr, flush=True)
         shown = f"[{host}]" if ":" in host else host
         print(f"http://{shown}:{found}", flush=True)
-        quiet = {"log_level": "warning", "access_log": False, "server_header": False}
-        config = uvicorn.Config(app(Path(path)), lifespan="off", timeout_graceful_shutdown=2, **quiet)
+        config = uvicorn.Config(
+            app(Path(path)),
+            lifespan="off",
+            timeout_graceful_shutdown=2,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+        )
         try:
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:

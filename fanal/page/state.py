@@ -9,8 +9,9 @@ it shows and does not write.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
+from fanal.page.health import HealthRow, health
 from fanal.page.hero import HeroChart, hero_chart
 from fanal.page.ladder import LadderChart, ladder_chart
 from fanal.page.model import PromiseRow, SettingsTable, promises, settings_table
@@ -18,9 +19,11 @@ from fanal.page.plan_view import campaign_view
 from fanal.page.progress import Progress, progress_of
 from fanal.page.reading import (
     CorpusRow,
+    DataStage,
     DomainsChart,
     MixtureChart,
     corpus_rows,
+    data_stages,
     domain_names,
     domains_chart,
     mixture_chart,
@@ -28,7 +31,7 @@ from fanal.page.reading import (
 from fanal.page.router import RouterChart, router_chart
 from fanal.page.runs import Phase
 from fanal.page.seen import see
-from fanal.page.sentences import Headline, HealthRow, StatusLine, headline, health, run_title, status_line
+from fanal.page.sentences import Headline, StatusLine, headline, run_title, status_line
 from fanal.page.timeline import PromptSamples, Timeline, samples, timeline
 from fanal.page.words import plain
 from fanal.record.read import Record
@@ -68,6 +71,8 @@ class PageState:
     """Loss by domain, on one scale."""
     corpus: list[CorpusRow]
     """What there is to read."""
+    data_stages: list[DataStage]
+    """What each stage of the corpus kept and removed."""
     mixture: MixtureChart | None
     """What is read, planned and consumed."""
     router: RouterChart | None
@@ -104,6 +109,7 @@ def page_state(record: Record) -> PageState:
         ladder=ladder,
         domains=domains_chart(seen, progress, domain_names(seen, view)),
         corpus=corpus_rows(seen),
+        data_stages=data_stages(seen, progress),
         mixture=mixture_chart(seen, view, progress),
         router=router,
         timeline=timeline(seen),
@@ -130,6 +136,7 @@ def waiting_state() -> PageState:
         ladder=None,
         domains=None,
         corpus=[],
+        data_stages=[],
         mixture=None,
         router=None,
         timeline=Timeline([], 0),
@@ -161,8 +168,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, list | tuple):
-        items: Sequence[Any] = value
-        return [_plain(item) for item in items]
+        return [_plain(item) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_SAFE_INTEGER:
         return str(value)
     return value

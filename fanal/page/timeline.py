@@ -11,8 +11,10 @@ from fanal.page.seen import SeenRecord
 from fanal.page.words import counted, duration, figure, plain, short
 from fanal.record.events import Event
 
+CAMPAIGN = "campaign"
+ONCE = (("checkpoint", "checkpoint"), ("sample", "continuation"))
 MAX_HAPPENINGS = 60
-MAX_SAMPLES_A_PROMPT = 6
+MAX_SAMPLES_A_PROMPT = 4
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,9 @@ def timeline(record: SeenRecord) -> Timeline:
 
 def _told(events: Sequence[Event]) -> Iterator[Happening]:
     """The events of one run in words; kinds that repeat are told once, at their newest."""
+    if _smooth(events):
+        yield _whole(events)
+        return
     repeated: dict[str, list[Event]] = {}
     for event in events:
         if event.kind in ("checkpoint", "sample", "forecast.score") or (
@@ -88,6 +93,22 @@ def _told(events: Sequence[Event]) -> Iterator[Happening]:
     for kind, group in repeated.items():
         newest = group[-1]
         yield Happening(newest.time_ns, plain(newest.run), newest.step, "planned", *_repeated(kind, group))
+
+
+def _smooth(events: Sequence[Event]) -> bool:
+    """Whether a training began, ended and had nothing to tell between: one line says it."""
+    kinds = {e.kind for e in events}
+    quiet = kinds <= {"attempt.start", "attempt.end", "config", "mixture", "checkpoint", "sample"}
+    ends = [e for e in events if e.kind == "attempt.end"]
+    return quiet and len(ends) == 1 and ends[0].fields["outcome"] == "finished" and ends[0].run != CAMPAIGN
+
+
+def _whole(events: Sequence[Event]) -> Happening:
+    first, last = events[0], events[-1]
+    counts = [(n, noun) for kind, noun in ONCE if (n := sum(e.kind == kind for e in events))]
+    facts = [duration((last.time_ns - first.time_ns) / 1e9), *(counted(n, noun) for n, noun in counts)]
+    step = max((e.step for e in events if e.step is not None), default=None)
+    return Happening(last.time_ns, plain(last.run), step, "planned", "Trained", ", ".join(facts))
 
 
 def _group(event: Event) -> str:
@@ -117,7 +138,7 @@ def _words(event: Event) -> tuple[str, str, str] | None:
     fields = event.fields
     match event.kind:
         case "attempt.start" if fields["cause"] == "start":
-            return ("planned", "Begins", "") if event.run == "campaign" else ("planned", "Training begins", "")
+            return ("planned", "Begins", "") if event.run == CAMPAIGN else ("planned", "Training begins", "")
         case "attempt.start":
             since = fields.get("from_step")
             return (
@@ -140,7 +161,8 @@ def _words(event: Event) -> tuple[str, str, str] | None:
                 f"loss {loss:.3f}, limit {limit:.3f}" if known else "",
             )
         case "recovered":
-            lost = f"{figure(fields['torn_bytes'], 0)} bytes of a torn tail left out, {figure(fields['damaged_frames'], 0)} damaged frames"
+            torn, damaged = counted(fields["torn_bytes"], "byte"), counted(fields["damaged_frames"], "damaged frame")
+            lost = f"{torn} of a torn tail left out, {damaged}"
             return "fault", "Log recovered", f"{figure(fields['frames'], 0)} frames kept; {lost}"
         case "verdict":
             return "figure", "Verdict", ""

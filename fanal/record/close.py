@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from fanal.record import manifest
 from fanal.record.files import TEMPORARY_PREFIX, read_document, seal, sha256, sync_folder, write_synced, write_whole
 from fanal.record.layout import FORMAT, LOG, SEGMENTS, WriterPath, numbered
@@ -29,6 +31,7 @@ def close(place: WriterPath, everything: bool = False) -> int:
         made = 0
         while _close_one(place, everything):
             made += 1
+            pa.default_memory_pool().release_unused()
         _drop_logs(place, everything)
         manifest.commit(place.record)
         return made
@@ -41,7 +44,7 @@ def _close_one(place: WriterPath, everything: bool) -> bool:
     number = max(numbered(folder, ".json"), default=0)
     before = read_document(folder / f"{number}.json") if number else {"last_sequence": 0, "final": False}
     tail = LogTail(place.folder, before["last_sequence"])
-    tail.refresh()
+    tail.refresh(enough_bytes=CLOSE_BYTES)
     due = _due(tail)
     if before["final"] or not (due or everything):
         return False
@@ -103,16 +106,17 @@ def _drop_logs(place: WriterPath, all_covered: bool) -> None:
     last = max(numbered(place.folder / SEGMENTS, ".json"), default=0)
     covered = read_document(place.folder / SEGMENTS / f"{last}.json")["last_sequence"] if last else 0
     numbers = numbered(folder, ".log")
-    for number, after in zip(numbers, [*numbers[1:], None], strict=True):
-        if after is None:
+    for index, number in enumerate(numbers):
+        if index + 1 == len(numbers):
             gone = all_covered
         else:
-            header = _header(folder / f"{after}.log")
+            header = _header(folder / f"{numbers[index + 1]}.log")
             gone = header is not None and header.first_sequence - 1 <= covered
         if not gone:
             break
         (folder / f"{number}.log").unlink()
-    sync_folder(folder)
+    if numbers:
+        sync_folder(folder)
 
 
 def _header(path: Path) -> LogHeader | None:

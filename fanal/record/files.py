@@ -26,7 +26,12 @@ class DamagedError(Exception):
 
 def canonical(value: Any) -> bytes:
     """The one way to write a JSON value: sorted keys, no spaces, ASCII, no NaN, a line feed at the end."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return line(value, sort_keys=True)
+
+
+def line(value: Any, sort_keys: bool = False) -> bytes:
+    """A JSON value on a line of its own, its keys in the order they were given in."""
+    text = json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanal.record.files import canonical
+from fanal.record.files import line
 
 DEFINITION, ROW, LONG_ROW, EXACT_ROW, EVENT, OTHER = 1, 2, 3, 4, 5, 6
 TYPE_CODES: dict[type, str] = {float: "f", int: "i", bool: "b"}
@@ -60,7 +60,7 @@ class Fact:
 
 def pack_names(keys: tuple[str, ...], types: str) -> bytes:
     """The body of a definition; made once a group, since 4,000 names take milliseconds."""
-    return zlib.compress(canonical({"keys": keys, "types": types}), 6)
+    return zlib.compress(line({"keys": keys, "types": types}), 6)
 
 
 def pack_definition(number: int, names: bytes) -> bytes:
@@ -70,17 +70,17 @@ def pack_definition(number: int, names: bytes) -> bytes:
 
 def pack_exact_row(head: int, step: int, time_ns: int, values: list[float], exact: list[tuple[int, Any]]) -> bytes:
     """A row with values that float64 cannot hold; `head` is the group's number times 256."""
-    return LONG.pack(EXACT_ROW | head, step, time_ns) + array("d", values).tobytes() + canonical(exact)
+    return LONG.pack(EXACT_ROW | head, step, time_ns) + array("d", values).tobytes() + line(exact)
 
 
 def pack_event(kind: str, step: int | None, time_ns: int, fields: Mapping[str, Any]) -> bytes:
     """An event; `fields` are encoded."""
-    return TIMED.pack(EVENT, time_ns) + canonical({"kind": kind, "step": step, "fields": fields})
+    return TIMED.pack(EVENT, time_ns) + line({"kind": kind, "step": step, "fields": fields})
 
 
 def pack_other(step: int, time_ns: int, values: Mapping[str, Any]) -> bytes:
     """Values of a row that are no numbers, encoded."""
-    return TIMED.pack(OTHER, time_ns) + canonical({"step": step, "fields": values})
+    return TIMED.pack(OTHER, time_ns) + line({"step": step, "fields": values})
 
 
 def unpack(payload: bytes, base_time_ns: int, widths: Mapping[int, int]) -> Definition | Row | Fact:

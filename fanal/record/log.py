@@ -62,6 +62,7 @@ class LogFile:
             self.map = mmap.mmap(self._handle, self.size)
         except OSError:
             os.close(self._handle)
+            path.unlink()
             raise
         self.map[:FIRST_FRAME] = self.header.pack()
 

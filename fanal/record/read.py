@@ -4,7 +4,7 @@
 or rounded; reduced history is in `tiles.py`. No lock is taken. A missing run or key is a KeyError naming the nearest.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -32,6 +32,8 @@ class Series:
     times_ns: Ints
     attempts: Ints
     """The attempt that logged each point."""
+    writers: Ints
+    """The writer inside the attempt, in order of their names."""
     sequences: Ints
     """Each point's number in its writer."""
     num_overwritten: int = 0
@@ -80,6 +82,7 @@ class RunView:
         self.created_ns = 0
         self._writers: dict[int, dict[str, WriterView]] = {}
         self._events: list[Event] | None = None
+        self._attempts: list[Attempt] | None = None
 
     @property
     def role(self) -> str:
@@ -99,11 +102,14 @@ class RunView:
     @property
     def attempts(self) -> list[Attempt]:
         """Every attempt that has begun, in order."""
-        return [attempt for number in sorted(self._writers) if (attempt := self._attempt(number)) is not None]
+        if self._attempts is None:
+            found = [self._attempt(number) for number in sorted(self._writers)]
+            self._attempts = [attempt for attempt in found if attempt is not None]
+        return self._attempts
 
     def keys(self) -> list[str]:
         """Every key with a number, in order of first appearance."""
-        return list(dict.fromkeys(key for _, writer in self._all_writers() for key in writer.keys()))  # noqa: SIM118
+        return list(dict.fromkeys(key for *_, view in self._all_writers() for key in view.keys()))  # noqa: SIM118
 
     def series(self, key: str, attempt: int | None = None) -> Series:
         """The history of a key: what the run's default view shows, or all that one attempt logged.
@@ -114,13 +120,11 @@ class RunView:
         if attempt is not None and attempt not in self._writers:
             raise KeyError(f"run {self.id!r} has no attempt {attempt}; it has {sorted(self._writers)}")
         shown = self.lineage() if attempt is None else [Visible(attempt, FIRST_OF_ALL, LAST_OF_ALL)]
-        parts = [self._part(key, one) for one in shown]
-        found = [part for part in parts if part is not None]
-        if not found:
-            if key in self.keys():
-                return _joined([], num_superseded=0)
+        hidden = [] if attempt else [Visible(n, 0, 0) for n in self._writers if n not in {one.attempt for one in shown}]
+        found = [part for one in shown + hidden if (part := self._part(key, one)) is not None]
+        if not found and (attempt is None or key not in self.keys()):
             raise KeyError(f"run {self.id!r} has no key {key!r}; nearest: {_nearest(key, self.keys())}")
-        return _joined(found, sum(part.num_superseded for part in found))
+        return _joined(found)
 
     def exact(self, key: str, attempt: int | None = None) -> list[int | float | bool]:
         """The points of `series(key, attempt)` with the types they were logged with; integers of any size.
@@ -130,20 +134,22 @@ class RunView:
         """
         series = self.series(key, attempt)
         kinds = {
-            (number, sequence): (letter, value)
-            for number, writer in self._all_writers()
-            for sequence, letter, value in writer.exact(key)
+            (number, writer, sequence): (letter, value)
+            for number, writer, view in self._all_writers()
+            for sequence, letter, value in view.exact(key)
         }
-        points = zip(series.attempts.tolist(), series.sequences.tolist(), series.values.tolist(), strict=True)
-        return [_typed(value, *kinds[number, sequence]) for number, sequence, value in points]
+        names = [sorted(self._writers[number]) for number in series.attempts.tolist()]
+        points = zip(series.attempts.tolist(), names, series.writers.tolist(), series.sequences.tolist(), strict=True)
+        typed = [kinds[number, writers[index], sequence] for number, writers, index, sequence in points]
+        return [_typed(value, *kind) for value, kind in zip(series.values.tolist(), typed, strict=True)]
 
     def events(self, kind: str | None = None) -> list[Event]:
         """Every event, or those of one kind, by attempt and sequence."""
         if self._events is None:
             self._events = [
-                Event(f.kind, self.id, number, w.place.writer, sequence, f.time_ns, f.step, decode(f.fields))
-                for number, w in self._all_writers()
-                for sequence, f in w.facts()
+                Event(f.kind, self.id, number, writer, sequence, f.time_ns, f.step, decode(f.fields))
+                for number, writer, view in self._all_writers()
+                for sequence, f in view.facts()
                 if f.kind is not None
             ]
             self._events.sort(key=lambda event: (event.attempt, event.sequence))
@@ -153,8 +159,8 @@ class RunView:
         """What was logged under a key and is no number, by attempt and sequence."""
         return [
             Other(key, number, sequence, f.step or 0, f.time_ns, decode(value))
-            for number, w in self._all_writers()
-            for sequence, f in w.facts()
+            for number, _, view in self._all_writers()
+            for sequence, f in view.facts()
             if f.kind is None
             for key, value in f.fields.items()
         ]
@@ -170,7 +176,7 @@ class RunView:
 
     def writers(self) -> list[WriterView]:
         """The run's writers, by attempt and name: what `tiles` and `verify` read."""
-        return [writer for _, writer in self._all_writers()]
+        return [view for *_, view in self._all_writers()]
 
     def refresh(self, record: Path) -> bool:
         """Read what is new; whether anything was."""
@@ -183,15 +189,15 @@ class RunView:
             for writer in known.values():
                 new |= writer.refresh()
         if new:
-            self._events = None
+            self._events = self._attempts = None
         if not self.created_ns and self._writers:
             self.created_ns = min((e.time_ns for e in self.events("attempt.start")), default=0)
         return new
 
-    def _all_writers(self) -> Iterable[tuple[int, WriterView]]:
+    def _all_writers(self) -> Iterator[tuple[int, str, WriterView]]:
         for number in sorted(self._writers):
             for name in sorted(self._writers[number]):
-                yield number, self._writers[number][name]
+                yield number, name, self._writers[number][name]
 
     def _first_start(self) -> dict[str, Any]:
         starts = self.events("attempt.start")
@@ -228,7 +234,7 @@ class RunView:
             return None
         steps = np.concatenate([piece.steps for _, piece in pieces])
         sequences = np.concatenate([piece.sequences for _, piece in pieces])
-        of_writer = np.concatenate([np.full(len(piece.steps), i) for i, piece in pieces])
+        of_writer = np.concatenate([np.full(len(piece.steps), i, np.int64) for i, piece in pieces])
         order = np.lexsort((sequences, of_writer, steps))
         last = np.append(np.diff(steps[order]) != 0, True)
         order = order[last]
@@ -239,6 +245,7 @@ class RunView:
             values=np.concatenate([piece.values() for _, piece in pieces])[kept],
             times_ns=np.concatenate([piece.times_ns for _, piece in pieces])[kept],
             attempts=np.full(len(kept), shown.attempt, np.int64),
+            writers=of_writer[kept],
             sequences=sequences[kept],
             num_overwritten=len(steps) - len(order),
             num_superseded=len(order) - len(kept),
@@ -284,17 +291,19 @@ def open_record(path: str | Path) -> Record:
     return Record(layout.find_record(Path(path)))
 
 
-def _joined(parts: list[Series], num_superseded: int) -> Series:
+def _joined(parts: list[Series]) -> Series:
     if len(parts) == 1:
         return parts[0]
+    empty = np.empty(0, np.int64)
     return Series(
-        steps=np.concatenate([p.steps for p in parts] or [np.empty(0, np.int64)]),
-        values=np.concatenate([p.values for p in parts] or [np.empty(0)]),
-        times_ns=np.concatenate([p.times_ns for p in parts] or [np.empty(0, np.int64)]),
-        attempts=np.concatenate([p.attempts for p in parts] or [np.empty(0, np.int64)]),
-        sequences=np.concatenate([p.sequences for p in parts] or [np.empty(0, np.int64)]),
+        steps=np.concatenate([empty, *(p.steps for p in parts)]),
+        values=np.concatenate([np.empty(0), *(p.values for p in parts)]),
+        times_ns=np.concatenate([empty, *(p.times_ns for p in parts)]),
+        attempts=np.concatenate([empty, *(p.attempts for p in parts)]),
+        writers=np.concatenate([empty, *(p.writers for p in parts)]),
+        sequences=np.concatenate([empty, *(p.sequences for p in parts)]),
         num_overwritten=sum(p.num_overwritten for p in parts),
-        num_superseded=num_superseded,
+        num_superseded=sum(p.num_superseded for p in parts),
     )
 
 

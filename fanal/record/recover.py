@@ -46,8 +46,8 @@ def refuse_living_writer(record: Path, run: str) -> None:
         for writer in layout.writers_of(record, run, attempt):
             if numbered(writer.folder / LOG, ".log") and (pid := _living(writer)) is not None:
                 raise RefusedError(
-                    f"run {run!r} of {record} is being written by process {pid} (attempt {attempt}): end that process or "
-                    f"choose another id; one on another machine counts as gone after {SILENT_SECONDS:.0f} s of silence"
+                    f"run {run!r} of {record} is being written by process {pid} (attempt {attempt}): end it or choose "
+                    f"another id; one on another machine counts as gone after {SILENT_SECONDS:.0f} s of silence"
                 )
 
 

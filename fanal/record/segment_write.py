@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fanal.record import tiles
-from fanal.record.files import canonical, sha256
+from fanal.record.files import line, sha256
 from fanal.record.parquet import MAX_FILE_BYTES, ROW_GROUP_VALUES, RowGroup, key_column, write_files
 from fanal.record.tail import LogTail, TailGroup
 
@@ -76,7 +76,7 @@ class SegmentRows:
 def segment_files(number: int, rows: list[SegmentRows], facts: list[dict[str, Any]]) -> Iterator[SegmentFile]:
     """Every file of segment `number`, in the order in which they go to disk."""
     names = {"groups": [{"keys": group.keys, "types": group.types} for group in rows]}
-    yield _file(number, "names", 0, ".json.gz", gzip.compress(canonical(names), 6, mtime=0), {})
+    yield _file(number, "names", 0, ".json.gz", gzip.compress(line(names), 6, mtime=0), {})
     for role, groups, paged in (
         ("values", _value_groups(rows), ("value",)),
         ("rows", _row_groups(rows), ()),
@@ -201,11 +201,11 @@ def _runs(columns: list[tuple[int, int, int]]) -> list[list[int]]:
 
 def _line_files(lines: list[dict[str, Any]]) -> Iterator[bytes]:
     held = bytearray()
-    for line in map(canonical, lines):
-        if held and len(held) + len(line) > MAX_FILE_BYTES:
+    for one in map(line, lines):
+        if held and len(held) + len(one) > MAX_FILE_BYTES:
             yield bytes(held)
             held.clear()
-        held += line
+        held += one
     if held:
         yield bytes(held)
 

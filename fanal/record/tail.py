@@ -120,11 +120,13 @@ class LogTail:
         at = bisect_right(self._marks, (num_bytes, 0))
         return self._marks[max(at - 1, 0)][1]
 
-    def refresh(self) -> bool:
-        """Read what is new; whether anything was."""
+    def refresh(self, enough_bytes: int | None = None) -> bool:
+        """Read what is new, no further file after `enough_bytes` of frames; whether anything was."""
         before = self.num_frames
         numbers = numbered(self._folder, ".log")
         for number in numbers:
+            if enough_bytes is not None and self.num_bytes >= enough_bytes:
+                break
             file = self._files.setdefault(number, _File(self._folder / f"{number}.log"))
             if not file.complete:
                 self._read(file)

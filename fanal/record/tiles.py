@@ -1,9 +1,9 @@
 """Reduced history: buckets of 16·4^l rows with count, non-finite count, minimum, maximum and mean.
 
 Made when a segment closes, from closed rows only, for groups of at least 256 rows; keys that need all of a float64
-begin at 64 rows, since their buckets compress so little. `window` answers any stretch of a run's default view in at most so
-many buckets; count, non-finite count, minimum and maximum equal those of the exact points, so that no spike and no NaN
-hides at any zoom. The mean is kept to 16 bits. Work and reading are proportional to the buckets and two ragged edges.
+begin at 256 rows a bucket, since theirs compress so little. `window` answers any stretch of a run's default view in at
+most so many buckets; count, non-finite count, minimum and maximum equal those of the exact points, so that no spike
+and no NaN hides at any zoom. The mean is kept to 16 bits.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +18,8 @@ from fanal.record.segment import Segment, Slot
 
 BASE_ROWS = 16
 FACTOR = 4
+LONG_LEVEL = 2
+"""The first level of keys that need all of a float64."""
 LEAST_ROWS = 256
 """Fewer rows are read as quickly as their tiles."""
 _KEPT_MEAN_BITS = np.uint64(0xFFFFFFF000000000)
@@ -39,10 +41,14 @@ def num_buckets(num_rows: int, first_level: int) -> int:
 
 
 def first_levels(values_RK: NDArray[np.float64]) -> NDArray[np.int64]:
-    """By key, 0 where a float32 holds every value, else 1."""
+    """By key, 0 where a float32 holds every value, else `LONG_LEVEL`."""
+    return np.concatenate([_first_levels(values_RK[:, k : k + 64]) for k in range(0, values_RK.shape[1], 64)])
+
+
+def _first_levels(values_RK: NDArray[np.float64]) -> NDArray[np.int64]:
     with np.errstate(over="ignore", invalid="ignore"):
         short = values_RK.astype(np.float32).astype(np.float64)
-    return np.where(((short == values_RK) | np.isnan(values_RK)).all(axis=0), 0, 1)
+    return np.where(((short == values_RK) | np.isnan(values_RK)).all(axis=0), 0, LONG_LEVEL)
 
 
 def build(values_KR: NDArray[np.float64], first_level: int) -> dict[str, NDArray[Any]]:
@@ -148,7 +154,9 @@ class _Part:
         widths: list[int] = []
         if self.tiles:
             num_rows, num = len(self.steps), self.tiles[1].num
-            widths = level_rows(num_rows, next(level for level in (0, 1) if num_buckets(num_rows, level) == num))
+            widths = level_rows(
+                num_rows, next(level for level in (0, LONG_LEVEL) if num_buckets(num_rows, level) == num)
+            )
         usable = [level for level, width in enumerate(widths) if width <= target]
         yield from self._cover(self.start, self.end, usable, widths)
 

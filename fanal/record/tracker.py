@@ -60,7 +60,9 @@ class Run:
         try:
             keys, values = tuple(metrics), tuple(metrics.values())
         except CONVERSION_ERRORS:
-            keys, values = ("",), (metrics,)
+            self._notices.once("mapping", f"log: {type(metrics).__name__} is no mapping of keys to numbers: kept as such")
+            writer.other(step, {"": encode(metrics)})
+            return
         types = tuple(map(type, values))
         group = self._last
         if group is None or keys != group.keys or types != group.types:

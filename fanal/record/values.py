@@ -26,7 +26,7 @@ def encode(value: Any, lossy: list[str] | None = None, path: str = "") -> Any:
     if isinstance(value, enum.Enum):
         return encode(value.value, lossy, path)
     if isinstance(value, int):
-        return int(value) if -EXACT_INT <= value <= EXACT_INT else {"$int": str(int(value))}
+        return int(value) if -EXACT_INT <= value <= EXACT_INT else {"$int": _digits(int(value))}
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": _non_finite(value)}
     if isinstance(value, Mapping):
@@ -34,6 +34,11 @@ def encode(value: Any, lossy: list[str] | None = None, path: str = "") -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [encode(item, lossy, f"{path}[{i}]") for i, item in enumerate(cast("list[Any]", value))]
     return _other(value, lossy, path)
+
+
+def _digits(value: int) -> str:
+    """Decimal, or hexadecimal where Python refuses to print decimal."""
+    return str(value) if value.bit_length() < 10_000 else hex(value)
 
 
 def _non_finite(value: float) -> str:
@@ -75,7 +80,7 @@ def decode(value: Any) -> Any:
     if "$float" in fields:
         return float(fields["$float"])
     if "$int" in fields:
-        return int(fields["$int"])
+        return int(fields["$int"], 0)
     if "$object" in fields:
         return {_hashable(decode(key)): decode(item) for key, item in fields["$object"]}
     if "$repr" in fields:

@@ -163,7 +163,8 @@ def _counts(record: Path, names: list[str], checks: list[WriterCheck]) -> dict[s
 
 def _headline(report: VerifyReport) -> str:
     counts = report.counts
-    size = f"{counts['runs']} runs, {counts['files']} files, {counts['bytes']:,} bytes"
+    plural = "" if counts["runs"] == 1 else "s"
+    size = f"{counts['runs']} run{plural}, {counts['files']} files, {counts['bytes']:,} bytes"
     if report.bad:
         return f"{report.path}: not whole, {len(report.bad)} of its files altered, missing or strange; {size}"
     if not report.ok:

@@ -1,6 +1,5 @@
 """Checks one writer: its owner file, its chain of segments, every file they name, and what its log still holds."""
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,9 +134,8 @@ def _check_files(check: WriterCheck, fields: dict[str, Any]) -> None:
 
 def _cover_unreadable(check: WriterCheck, number: int) -> None:
     """Files of a segment whose manifest cannot be read are not strangers."""
-    for name in os.listdir(check.place.folder / SEGMENTS):  # noqa: PTH208
-        if name.startswith(f"{number}."):
-            check.name(f"{SEGMENTS}/{name}")
+    for path in (check.place.folder / SEGMENTS).glob(f"{number}.*"):
+        check.name(f"{SEGMENTS}/{path.name}")
 
 
 def _check_log(check: WriterCheck, tail: LogTail, files: dict[int, str]) -> None:

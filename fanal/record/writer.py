@@ -26,6 +26,10 @@ CLOSE_ROWS = 4096
 CLOSE_BYTES = 64 << 20
 
 
+Exact = list[tuple[int, Any]]
+"""Positions in a row and encoded values that a float64 cannot hold."""
+
+
 class Group:
     """Keys logged together with one set of value types, and where the current log file defines them."""
 
@@ -109,13 +113,17 @@ class Writer:
         """Have the record's manifest written again soon, by the thread."""
         self._commit = True
 
-    def end(self) -> None:
-        """Wait until the disk has everything, close all segments and write the manifest; nothing touches them after."""
+    def abandon(self) -> None:
+        """Give the log back as it is: a later process closes it."""
         self._stop.set()
         self._thread.join()
         with self._lock:
             self._sync()
             self._log.close()
+
+    def end(self) -> None:
+        """Wait until the disk has everything, close all segments and write the manifest; nothing touches them after."""
+        self.abandon()
         if (failed := self._closing.finish()) is not None:
             self._notices.once("closing", f"the log was kept but not closed: {failed}")
 
@@ -137,9 +145,7 @@ class Writer:
         log.commit(length)
         return None
 
-    def _exact_row(
-        self, group: Group, step: int, now: int, values: tuple[Any, ...], exact: list[tuple[int, Any]]
-    ) -> None:
+    def _exact_row(self, group: Group, step: int, now: int, values: tuple[Any, ...], exact: Exact) -> None:
         if group.log is not self._log:
             self._define(group)
         payload = frames.pack_exact_row(group.head, step, now, [_nearest_float(v) for v in values], exact)
@@ -227,4 +233,4 @@ def _nearest_float(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf

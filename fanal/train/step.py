@@ -15,8 +15,7 @@ from jaxtyping import Array, Float, Int
 from fanal.campaign.derived import RunPlan
 from fanal.campaign.schedule import lr_frac
 from fanal.model.lm import RouterReport
-from fanal.model.names import leaf_norm2, named, with_named
-from fanal.model.norm import wide
+from fanal.model.names import leaf_norm2, named, scaled_norm2, with_named
 from fanal.optim.groups import update_all
 from fanal.optim.guard import all_finite, choose, judge, loss_limit, remember
 from fanal.train.loss import Losses, StepBatch, objective
@@ -28,9 +27,8 @@ class Norms(eqx.Module):
 
     param_X: Float[Array, " X"]
     grad_X: Float[Array, " X"]
-    """Of gradients over `grad_scale`: times its square they are the squared norms, which float32 may not hold."""
+    """Of gradients over `grad_scale`, as `scaled_norm2` gives them."""
     grad_scale: Float[Array, ""]
-    """The largest absolute value of any gradient, or 1."""
     update_X: Float[Array, " X"]
     bias_L: Float[Array, " L"]
     bias_update_L: Float[Array, " L"]
@@ -89,13 +87,12 @@ def rate_frac(run: RunPlan, position: Int[Array, ""], dtype: jnp.dtype) -> Float
 
 def _norms(state: TrainState, after: TrainState, grads: dict[str, Array]) -> Norms:
     params, moved = named(state.model), named(after.model)
-    largest = jnp.max(jnp.stack([jnp.max(jnp.abs(grad)) for grad in grads.values()]))
-    scale = jnp.where(largest > 0, largest, jnp.ones_like(largest))
+    grad_scale, grad_X = scaled_norm2(grads)
     change_LE = after.router_bias_LE - state.router_bias_LE
     return Norms(
         param_X=leaf_norm2(params),
-        grad_X=leaf_norm2({name: grad / scale for name, grad in grads.items()}),
-        grad_scale=scale.astype(wide(scale.dtype)),
+        grad_X=grad_X,
+        grad_scale=grad_scale.astype(grad_X.dtype),
         update_X=leaf_norm2({name: moved[name] - params[name] for name in params}),
         bias_L=jnp.sum(jnp.square(state.router_bias_LE), axis=1),
         bias_update_L=jnp.sum(jnp.square(change_LE), axis=1),

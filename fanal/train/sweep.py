@@ -68,9 +68,9 @@ class SweepReport:
     @property
     def text(self) -> str:
         """The report for a person: a table, the best, the laws."""
-        lines = ["  run                   tokens  adam_lr   muonh_lr  pulse   full (nats per token)"]
+        lines = [f"{'run':<24}{'tokens':>9}{'adam_lr':>10}{'muonh_lr':>10}{'pulse':>9}{'full':>9}  (nats per token)"]
         lines += [
-            f"  {p.run:<20} {p.tokens:>8,}  {p.adam_lr:<8.5f}  {p.muonh_lr:<8.5f}  {p.pulse_loss:.4f}  {p.full_loss:.4f}"
+            f"{p.run:<24}{p.tokens:>9,}{p.adam_lr:>10.5f}{p.muonh_lr:>10.5f}{p.pulse_loss:>9.4f}{p.full_loss:>9.4f}"
             for p in self.points
         ]
         lines += [_words(best) for best in self.best]
@@ -91,11 +91,8 @@ def sweep(
     Raises:
         KeyboardInterrupt: it was told to stop.
     """
-    points: list[SweepPoint] = []
-    for run in runs:
-        for variant in variants(run, multipliers):
-            points.append(_train_point(variant, inputs_of(variant)))
-    return report(points)
+    all_variants = [variant for run in runs for variant in variants(run, multipliers)]
+    return report([_train_point(variant, inputs_of(variant)) for variant in all_variants])
 
 
 def variants(run: RunPlan, multipliers: Sequence[float]) -> tuple[RunPlan, ...]:

@@ -90,11 +90,16 @@ def write_golden(name: str, lines: Iterator[str], also: Path | None = None) -> N
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        TEXT_PINS.write_text("", "utf-8")
+    pins = TEXT_PINS.read_text("utf-8")
+    TEXT_PINS.write_text("", "utf-8")  # or the old pins would refuse the new texts
+    try:
         write_golden("corpus_text.txt", text_lines(wheel_sources() + made_sources()), also=TEXT_PINS)
-        write_golden("data_order.txt", order_lines())
-        write_golden("minhash.txt", minhash_lines())
+    finally:
+        if not TEXT_PINS.read_text("utf-8"):
+            TEXT_PINS.write_text(pins, "utf-8")
+    write_golden("data_order.txt", order_lines())
+    write_golden("minhash.txt", minhash_lines())
+    with tempfile.TemporaryDirectory() as folder:
         write_golden("lantern_corpus.txt", lantern_lines(Path(folder)))
 
 

@@ -147,7 +147,8 @@ def test_a_kill_in_any_stage_goes_on_where_it_was(
 def test_changed_settings_redo_what_depends_on_them_and_keep_the_old_until_then(copied: Path, corpus: Corpus) -> None:
     stricter = tiny_campaign(
         corpus=replace(
-            tiny_campaign().corpus, stages=replace(tiny_campaign().corpus.stages, near_duplicates=NearDuplicates(0.4))
+            tiny_campaign().corpus,
+            stages=replace(tiny_campaign().corpus.stages, near_duplicates=NearDuplicates(0.5, ngram_words=1)),
         )
     )
     before = set(corpus.stages)

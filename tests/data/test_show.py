@@ -2,7 +2,8 @@ import json
 
 from fanal.data.corpus import Corpus
 from fanal.data.order import Order
-from fanal.data.show import corpus_table, corpus_text
+from fanal.data.show import corpus_table, corpus_text, trace_text
+from fanal.data.trace import trace
 
 
 def test_the_table_holds_what_the_corpus_and_its_stages_say(corpus: Corpus, hero_order: Order) -> None:
@@ -28,3 +29,12 @@ def test_the_text_shows_domains_causes_stages_and_epochs(corpus: Corpus, hero_or
     assert "epochs planned for hero" in lines
     table = lines[2:6]
     assert len({len(line) for line in table}) == 1
+
+
+def test_a_trace_is_a_line_a_sequence_and_a_line_a_document(corpus: Corpus, hero_order: Order) -> None:
+    found = trace(corpus, hero_order, range(3))
+    lines = trace_text(found).splitlines()
+    assert len(lines) == sum(1 + len(seq.documents) for seq in found)
+    drawn = hero_order.draw(0)
+    assert lines[0] == f"position 0: {hero_order.domains[drawn.domain]}, epoch {drawn.epoch}, sequence {drawn.index}"
+    assert found[0].documents[0].id in lines[1]

@@ -93,6 +93,7 @@ def test_sweeping_deletes_other_stages_and_nothing_else(tmp_path: Path) -> None:
     kept, old = written(tmp_path, "a" * 64), written(tmp_path, "b" * 64)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("stays")
+    (tmp_path / "parse-0123.partial").mkdir()
     sweep(tmp_path, (kept.name,))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", kept.name]
     assert not old.path.exists()

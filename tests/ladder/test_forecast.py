@@ -109,23 +109,57 @@ def test_method_convention_and_asymptote_are_named() -> None:
 
 
 def test_sensitivity_covers_asymptote_convention_and_each_rung() -> None:
-    what = [entry["what"] for entry in DOCUMENT["sensitivity"]]
-    assert [w for w in what if w.startswith("without")] == ["without d16", "without d20", "without d24", "without d32"]
-    assert f"compute as {WITH_HEAD}" in what
-    moved = {e["what"]: e["quantiles"]["p50"] for e in DOCUMENT["sensitivity"] if e["quantiles"]}
-    low, high = moved["asymptote's mean one deviation lower"], moved["asymptote's mean one deviation higher"]
-    assert low < DOCUMENT["metrics"][FULL_MACRO]["p50"][-1] < high
+    choices = [entry["choice"] for entry in DOCUMENT["sensitivity"]]
+    assert [c for c in choices if c.startswith("without")] == [
+        "without d16",
+        "without d20",
+        "without d24",
+        "without d32",
+    ]
+    moved = {entry["choice"]: entry["p50"] for entry in DOCUMENT["sensitivity"]}
+    median = DOCUMENT["metrics"][FULL_MACRO]["p50"][-1]
+    assert moved["asymptote one deviation lower"] < median < moved["asymptote one deviation higher"]
+    assert moved["asymptote 1.5 ± 0.25 nats"] != median
+    assert moved["head counted in FLOPs"] != median
     assert DOCUMENT["sensitivity"][-1]["why"] == "none: every rung is complete"
+
+
+def test_sensitivity_is_the_forecast_made_again_with_that_one_choice() -> None:
+    entries = {entry["choice"]: entry for entry in DOCUMENT["sensitivity"]}
+    record = LADDER.record()
+    with_head = forecast(record, LADDER.hero, ForecastOptions(convention=WITH_HEAD))["metrics"][FULL_MACRO]
+    fewer = {metric: tuple(level.without("d20") for level in levels) for metric, levels in record.levels.items()}
+    without = forecast(LadderRecord(fewer, {}, {}), LADDER.hero)["metrics"][FULL_MACRO]
+    for choice, made in (("head counted in FLOPs", with_head), ("without d20", without)):
+        assert [entries[choice][q] for q in QUANTILES] == [made[q][-1] for q in QUANTILES]
 
 
 def test_with_three_rungs_leaving_one_out_says_why_it_cannot_be_told() -> None:
     ladder = fake_ladder()
     levels = {m: tuple(level.without("d16") for level in levels) for m, levels in ladder.record().levels.items()}
     found = forecast(LadderRecord(levels, {}, {}), ladder.hero)
-    left_out = [entry for entry in found["sensitivity"] if entry["what"].startswith("without")]
+    left_out = [entry for entry in found["sensitivity"] if entry["choice"].startswith("without")]
+    assert [entry["p50"] for entry in left_out] == [None, None, None]
     assert {entry["why"] for entry in left_out} == {
         "a forecast with an interval needs three rungs, got 2: train one more size"
     }
+
+
+def test_a_rung_that_stopped_early_carries_no_forecast() -> None:
+    levels = {
+        metric: tuple(replace(one, rungs=(*one.rungs[:-1], replace(one.rungs[-1], done_frac=0.8))) for one in levels)
+        for metric, levels in LADDER.record().levels.items()
+    }
+    with pytest.raises(RefusedError, match=r"stopped early carry no forecast yet \(d32 at 80 %\): finish them"):
+        forecast(LadderRecord(levels, {}, {}), LADDER.hero)
+
+
+def test_the_result_is_quoted_on_the_full_set_in_whatever_order_the_metrics_are_named() -> None:
+    levels = LADDER.record().levels
+    turned = LadderRecord({metric: levels[metric] for metric in reversed(levels)}, {}, {})
+    assert forecast(turned, LADDER.hero)["headline"] == FULL_MACRO
+    only = LadderRecord({PULSE_MACRO: levels[PULSE_MACRO]}, {}, {})
+    assert forecast(only, LADDER.hero)["headline"] == PULSE_MACRO
 
 
 def test_two_rungs_carry_no_forecast() -> None:

@@ -5,6 +5,7 @@ Expected values are the rows `a`, `a0` and `e2 untuned` of the published backtes
 """
 
 import csv
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from fanal.ladder.fit import (
 )
 
 CASES = Path(__file__).parents[2].parent / "shared" / "data" / "scaling" / "cases.csv"
+GUIDE = Path(__file__).parents[2] / "docs" / "forecast.md"
+assert CASES.exists() or not os.environ.get("CI"), f"CI needs {CASES}"
 pytestmark = pytest.mark.skipif(
     not CASES.exists(), reason="the public ladders (shared/data/scaling) are not beside this clone"
 )
@@ -143,3 +146,23 @@ def test_both_posteriors_are_calibrated_where_the_line_is_not() -> None:
     assert all(0.72 <= mean(r, "coverage") <= 0.90 for r in (nats, relative))
     assert mean(nats, "error") < mean(lines, "error")
     assert all(mean(r, "winkler") < 0.8 * mean(lines, "winkler") for r in (nats, relative))
+
+
+def test_the_guide_prints_the_backtest_as_it_is() -> None:
+    methods = {
+        "line, asymptote 0": line(0.0),
+        "line, asymptote 1.5": line(1.5),
+        "posterior, prior in nats": posterior(NATS),
+        "posterior, relative prior": posterior(RELATIVE),
+    }
+    printed = {
+        row[0]: row[1:]
+        for text in GUIDE.read_text("utf-8").splitlines()
+        if (row := [cell.strip() for cell in text.strip("|").split("|")])[0] in methods
+    }
+    assert printed.keys() == methods.keys()
+    for name, method in methods.items():
+        found = backtest(method)
+        error, bias, coverage, winkler = (mean(found, what) for what in ("error", "bias", "coverage", "winkler"))
+        words = (f"{100 * error:.2f}", f"{100 * bias:+.2f}", f"{coverage:.2f}", f"{100 * winkler:.2f}")
+        assert printed[name] == [word.replace("-", "−") for word in words], name

@@ -1,5 +1,7 @@
 """What may enter a forecast: the rungs' sizes, compute and losses, in one unit, and nothing of the hero."""
 
+import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fanal.campaign.fingerprint import plain
 from fanal.errors import RefusedError
 from fanal.ladder.rungs import WITH_HEAD, WITHOUT_HEAD, HeroPlan, LadderRecord, Rung, Rungs, Unit, read_rungs
 from fanal.record.metrics import FULL_MACRO, PULSE_MACRO
 from fanal.record.read import Record, open_record
+from fanal.record.tracker import Start, start
 from tests.worlds.ladder import TOKENIZER, FakeLadder, fake_ladder
 
 UNIT = Unit("nats per token", TOKENIZER, "full")
@@ -36,8 +40,7 @@ def test_what_is_read_is_what_the_rungs_measured(ladder: FakeLadder, record: Rec
     assert read.levels.keys() == expected.levels.keys()
     assert [rung.name for rung in read.levels[FULL_MACRO][-1].rungs] == ["d16", "d20", "d24", "d32"]
     for metric, levels in expected.levels.items():
-        assert [level.progress for level in read.levels[metric]] == [level.progress for level in levels]
-        assert read.levels[metric][-1] == levels[-1]
+        assert read.levels[metric] == levels
 
 
 def test_seeds_of_one_size_are_one_rung_with_one_loss_each(ladder: FakeLadder, record: Record) -> None:
@@ -47,20 +50,34 @@ def test_seeds_of_one_size_are_one_rung_with_one_loss_each(ladder: FakeLadder, r
     assert end.seed_sd_frac == pytest.approx(np.sqrt(np.mean([v.var(ddof=1) for v in logs])))
 
 
-def test_compute_at_a_share_of_the_run_is_the_whole_runs_times_that_share(ladder: FakeLadder, record: Record) -> None:
+def test_compute_at_an_eval_is_the_whole_runs_times_the_share_of_steps_behind_it(
+    ladder: FakeLadder, record: Record
+) -> None:
     first, *_, last = read_rungs(record, ladder.hero).levels[PULSE_MACRO]
-    assert first.progress == pytest.approx(0.1, abs=0.02)
+    assert first.progress == 11 / 109
+    steps_of = {"d16": 2 / 18, "d20": 3 / 28, "d24": 4 / 40, "d32": 7 / 70}
     for early, late in zip(first.rungs, last.rungs, strict=True):
-        assert early.flops[WITHOUT_HEAD] == pytest.approx(first.progress * late.flops[WITHOUT_HEAD])
+        assert early.flops[WITHOUT_HEAD] == pytest.approx(steps_of[early.name] * late.flops[WITHOUT_HEAD])
 
 
-def test_between_two_evals_a_rungs_loss_is_interpolated(ladder: FakeLadder, record: Record) -> None:
+def test_between_two_evals_a_rungs_loss_is_interpolated_in_the_logarithm_of_the_share(
+    ladder: FakeLadder, record: Record
+) -> None:
     run = ladder.plan.rungs[-1]
-    low, high = run.pulse_steps[3:5]
-    middle = replace(ladder.hero, num_steps=2 * run.num_steps, eval_steps={"pulse": (low + high,)})
-    level = read_rungs(record, middle, (PULSE_MACRO,)).levels[PULSE_MACRO][0]
-    ends = [ladder.loss(run, step / run.num_steps) for step in (low, high)]
-    assert level.rungs[-1].losses == pytest.approx((sum(ends) / 2,))
+    low, high = (step / run.num_steps for step in run.pulse_steps[3:5])
+    share = round(2000 * (low + high) / 2) / 2000
+    between = replace(ladder.hero, num_steps=2000, eval_steps={"pulse": (round(2000 * share),)})
+    level = read_rungs(record, between, (PULSE_MACRO,)).levels[PULSE_MACRO][0]
+    weight = np.log(share / low) / np.log(high / low)
+    expected = (1 - weight) * ladder.loss(run, low) + weight * ladder.loss(run, high)
+    assert level.rungs[-1].losses == pytest.approx((expected,))
+    assert level.rungs[-1].flops[WITHOUT_HEAD] == pytest.approx(share * run.counts.flops)
+
+
+def test_before_a_rungs_first_eval_nothing_is_interpolated(ladder: FakeLadder, record: Record) -> None:
+    early = replace(ladder.hero, num_steps=2000, eval_steps={"pulse": (40,)})
+    with pytest.raises(RefusedError, match=r"and 2.0 % lies outside its evals"):
+        read_rungs(record, early, (PULSE_MACRO,))
 
 
 class Sealed:
@@ -87,20 +104,29 @@ def test_the_hero_is_out_of_a_forecasts_reach(
     assert read_rungs(record, ladder.hero) == seen
 
 
-def test_a_hero_that_measured_otherwise_changes_nothing(ladder: FakeLadder, tmp_path: Path) -> None:
-    other = replace(ladder, factors={**ladder.factors, "hero": 9.9})
-    with_hero, without = (
-        read_rungs(open_record(world.write(tmp_path / str(hero), hero=hero)), world.hero)
-        for world, hero in ((other, True), (ladder, False))
-    )
-    assert (with_hero.levels, with_hero.shared) == (without.levels, without.shared)
+def again(record: Record, ladder: FakeLadder, run: str, folder: Path) -> Record:
+    """A copy of the record in which one run was trained a second time, from its first step, with another result."""
+    shutil.copytree(record.path, folder)
+    plan = next(plan for plan in ladder.plan.runs if plan.run == run)
+    other = replace(ladder, factors={**ladder.factors, run: 2.0})
+    other.train(start(folder, Start(id=run, role=plan.role, config=plain(plan), from_step=0)), plan)
+    return open_record(folder)
 
 
-def test_what_was_read_is_pinned_by_a_hash_of_its_values(ladder: FakeLadder, record: Record, tmp_path: Path) -> None:
-    changed = replace(ladder, factors={**ladder.factors, "d16-s1": 1.0})
-    sources = [read_rungs(r, ladder.hero).source for r in (record, open_record(changed.write(tmp_path / "record")))]
-    differing = [run for run in sources[0] if sources[0][run]["values_sha256"] != sources[1][run]["values_sha256"]]
-    assert differing == ["d16-s1"]
+def test_a_hero_that_measured_otherwise_changes_nothing(ladder: FakeLadder, record: Record, tmp_path: Path) -> None:
+    other = again(record, ladder, "hero", tmp_path / "record")
+    assert other.runs["hero"].series(FULL_MACRO).values[-1] != record.runs["hero"].series(FULL_MACRO).values[-1]
+    assert read_rungs(other, ladder.hero) == read_rungs(record, ladder.hero)
+
+
+def test_what_was_read_is_pinned_by_hashes_of_values_and_segments(
+    ladder: FakeLadder, record: Record, tmp_path: Path
+) -> None:
+    before = read_rungs(record, ladder.hero).source
+    after = read_rungs(again(record, ladder, "d16-s1", tmp_path / "record"), ladder.hero).source
+    for part in ("values_sha256", "segments"):
+        assert [run for run in before if before[run][part] != after[run][part]] == ["d16-s1"]
+    assert all(re.fullmatch(r"[0-9a-f]{64}", name) for run in before.values() for name in run["segments"].values())
 
 
 def test_a_record_without_rungs_is_refused(ladder: FakeLadder, tmp_path: Path) -> None:
@@ -109,15 +135,17 @@ def test_a_record_without_rungs_is_refused(ladder: FakeLadder, tmp_path: Path) -
         read_rungs(open_record(tmp_path / "record"), ladder.hero)
 
 
-def test_a_rung_that_is_not_finished_is_refused_by_name(ladder: FakeLadder, tmp_path: Path) -> None:
-    folder = ladder.write(tmp_path / "record")
+def test_a_rung_that_is_not_finished_is_refused_by_name(ladder: FakeLadder, record: Record, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(record.path, tmp_path / "record"))
     plan = replace(ladder.plan.rungs[-1], run="d36", hidden=36)
     run = ladder.begin(folder, plan)
     half = replace(ladder, factors={**ladder.factors, "d36": 1.0})
     for step in range(plan.num_steps // 2):
         half.evals(run, plan, step)
     run.finish("interrupted")
-    with pytest.raises(RefusedError, match=r"d36: eval/pulse/macro ends at 40.0 % of the run and 40.4 % is needed"):
+    with pytest.raises(
+        RefusedError, match=r"d36: eval/pulse/macro is scored from 10.0 to 40.0 % of the run, and 49.5 % lies"
+    ):
         read_rungs(open_record(folder), ladder.hero, (PULSE_MACRO,))
 
 

@@ -1,14 +1,12 @@
 """The report's pictures: what is drawn is the data, labels do not collide, and a half-trained hero is drawn so far."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from fanal.ladder.forecast import forecast
-from fanal.page.ink import AMBER, BLUE, house_style, spread
+from fanal.page.ink import AMBER, BLUE, house_style
 from fanal.page.pictures import Curve, Story, curve_picture, ladder_picture
 from fanal.record.metrics import FULL_MACRO, PULSE_MACRO
 from tests.worlds.ladder import fake_ladder
@@ -95,13 +93,3 @@ def test_the_ladder_shows_every_rung_the_line_and_the_measurement() -> None:
         "FLOPs of training, without the head",
     ):
         assert name in found
-
-
-@pytest.mark.parametrize("wanted", [[0.0, 0.0, 0.0], [5.0, 1.0, 1.5, 30.0], [10.0, 20.0], [3.0], []])
-def test_labels_are_moved_apart_and_keep_their_order(wanted: list[float]) -> None:
-    placed = spread(wanted, 4.0)
-    assert all(b - a >= 4.0 - 1e-9 for a, b in pairwise(sorted(placed)))
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    assert [placed[i] for i in order] == sorted(placed)
-    if all(b - a >= 4.0 for a, b in pairwise(sorted(wanted))):
-        assert placed == wanted

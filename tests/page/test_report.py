@@ -13,6 +13,7 @@ from fanal.errors import RecordError, RefusedError
 from fanal.ladder.show import HONEST
 from fanal.page.report import read_result, report_text, write_report
 from fanal.record.read import open_record
+from fanal.record.tracker import Start, start
 from tests.worlds.ladder import FakeLadder, fake_ladder
 
 
@@ -84,8 +85,8 @@ def test_the_report_answers_in_json(campaign: Path) -> None:
     assert all(Path(name).is_file() for name in answer["files"])
 
 
-def test_a_campaign_that_has_not_ended_has_no_report(ladder: FakeLadder, tmp_path: Path) -> None:
-    ladder.write(tmp_path / "record", hero=True)
+def test_a_campaign_that_has_not_ended_has_no_report(tmp_path: Path) -> None:
+    start(tmp_path / "record", Start(id="hero", role="hero")).finish()
     with pytest.raises(RecordError, match="no sealed forecast and no verdict"):
         write_report(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["record"]

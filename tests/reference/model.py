@@ -13,11 +13,20 @@ from typing import Any
 import numpy as np
 
 PARTS = (
-    "embedding_norm attention_norm mlp_norm final_norm latent_norm qk_norm qk_scale score_scale rotary partial_rotary "
-    "half_split window full_layers full_without_positions document_mask causal grouped_heads "
-    "attention_residual experts shared_experts gate latent_up unbiased_weights biased_choice renormalised weight_sum "
-    "sigmoid capacity padding_mask padding_slots"
-).split()
+    *(
+        "embedding_norm",
+        "attention_norm",
+        "mlp_norm",
+        "final_norm",
+        "latent_norm",
+        "qk_norm",
+        "qk_scale",
+        "score_scale",
+    ),
+    *("rotary", "partial_rotary", "half_split", "window", "full_layers", "full_without_positions"),
+    *("document_mask", "causal", "grouped_heads", "attention_residual", "experts", "shared_experts", "gate", "latent_up", "sigmoid"),
+    *("unbiased_weights", "biased_choice", "renormalised", "weight_sum", "capacity", "padding_mask", "padding_slots"),
+)
 """Every part that `without` can remove."""
 
 

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-PARTS = (
-    "zero_mean quantile padding_uncounted nesterov momentum newton_schulz per_expert fixed_norm rescaled head_fixed_norm "
-    "bias_correction second_moment warmup decay adam_norms"
-).split()
+BALANCING = ("zero_mean", "quantile", "padding_uncounted")
+SCHEDULE = ("warmup", "decay")
+UPDATE = (
+    *("nesterov", "momentum", "newton_schulz", "per_expert", "fixed_norm", "rescaled", "head_fixed_norm"),
+    *("bias_correction", "second_moment", "adam_norms"),
+)
+"""Every part that `without` can remove."""
+
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 Arrays = Mapping[str, np.ndarray]

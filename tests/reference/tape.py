@@ -111,7 +111,8 @@ def stack(parts: Sequence[Traced]) -> Traced:
 
 def concatenate(parts: Sequence[Traced]) -> Traced:
     ends = np.cumsum([len(part.value) for part in parts])
-    pick = [(part, lambda g, a=end - len(part.value), b=end: g[a:b]) for part, end in zip(parts, ends, strict=True)]
+    starts = [0, *ends[:-1]]
+    pick = [(part, lambda g, a=a, b=b: g[a:b]) for part, a, b in zip(parts, starts, ends, strict=True)]
     return Traced(np.concatenate([part.value for part in parts]), pick)
 
 

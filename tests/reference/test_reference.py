@@ -1,7 +1,7 @@
 """The whole step beside its second writing: three steps, float64, 1e-9, every leaf; and each part shows."""
 
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -12,11 +12,11 @@ import pytest
 from fanal.model.names import named
 from fanal.train.loss import StepBatch, objective
 from fanal.train.state import TrainState
-from fanal.train.step import make_step
+from fanal.train.step import make_step, rate_frac
 from tests.reference import model, optim, tape
 from tests.reference.model import World
 from tests.tolerances import REASSOCIATED, assert_close
-from tests.worlds.model import forward, lively_state, small_batch, small_run
+from tests.worlds.model import QUICK, forward, lively_state, small_batch, small_run
 
 CLOSE = REASSOCIATED["float64"]
 RUN = small_run()
@@ -43,7 +43,7 @@ def reference_gradient(world: World, bias_LE: np.ndarray, decided: model.Decisio
     return tape.gradient(cross + z, leaves)
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=QUICK)
 def everything(state: TrainState, batch: StepBatch) -> tuple[Any, ...]:
     """Logits, parts of the loss, gradient, next state and report of one step, in one program."""
     logits, _ = forward(state.model, batch, state.router_bias_LE)
@@ -83,7 +83,9 @@ def test_three_steps_agree_with_the_second_writing_to_1e_9() -> None:
         assert_close(report.lr_frac, frac, CLOSE, "rate")
         for name, leaf in arrays(state.model).items():
             assert_close(leaf, params[name], CLOSE, f"step {step} {name}")
-        for kind, found, kept in zip(("first", "second"), (state.moments.first, state.moments.second), moments, strict=True):
+        for kind, found, kept in zip(
+            ("first", "second"), (state.moments.first, state.moments.second), moments, strict=True
+        ):
             for name, leaf in found.items():
                 assert_close(leaf, kept[name], CLOSE, f"step {step} {kind} moment of {name}")
         assert int(report.reason) == 0
@@ -110,31 +112,32 @@ def test_each_rule_of_padding_shows(part: str) -> None:
     assert np.abs(np.array(whole) - np.array(without)).max() > 1e-4
 
 
-@pytest.mark.parametrize("part", ["zero_mean", "quantile", "padding_uncounted"])
+@pytest.mark.parametrize("part", optim.BALANCING)
 def test_each_part_of_the_balancing_shows(part: str) -> None:
     state = lively_state(RUN, jnp.dtype("float64"))
-    batch = BATCHES[1]
-    world = reference_world(arrays(state.model), batch)
+    world = reference_world(arrays(state.model), BATCHES[1])
     _, decisions = model.forward(world, np.asarray(state.router_bias_LE))
-    valid = list(world.batch["valid"].ravel())
-    *_, after, _ = everything(state, batch)
-    without = [optim.next_bias(rows, valid, 2, frozenset({part})) for rows in decisions.margins]
+    valid, top = list(world.batch["valid"].ravel()), RUN.model.experts_per_token
+    _, _, _, after, _ = everything(state, BATCHES[1])
+    without = [optim.next_bias(rows, valid, top, frozenset({part})) for rows in decisions.margins]
     assert np.abs(np.asarray(after.router_bias_LE) - without).max() > 1e-4
 
 
-@pytest.mark.parametrize("part", [p for p in optim.PARTS if p not in ("zero_mean", "quantile", "padding_uncounted")])
+@pytest.mark.parametrize("part", optim.UPDATE)
 def test_each_part_of_the_optimizers_shows(part: str) -> None:
-    state, (_, _, gradient, after, _) = first_step()
-    step = 4 if part == "decay" else 0
-    moments = (arrays(state.moments)), {}
-    first = {n.removeprefix("first/"): a for n, a in moments[0].items() if n.startswith("first/")}
-    second = {n.removeprefix("second/"): a for n, a in moments[0].items() if n.startswith("second/")}
-    removed = frozenset({part})
-    frac = optim.rate_frac((step + 1) * RUN.batch_tokens, RUN.tokens, PLAN, removed)
-    if part == "decay":
-        kept = optim.rate_frac((step + 1) * RUN.batch_tokens, RUN.tokens, PLAN)
-        assert abs(frac - kept) > 0.1
-        return
-    without, *_ = optim.update(arrays(state.model), arrays(gradient), (first, second), (1, frac), PLAN, removed)
+    state, (_, _, gradient, after, report) = first_step()
+    moments = ({n: np.asarray(a) for n, a in kind.items()} for kind in (state.moments.first, state.moments.second))
+    clock = (1, float(report.lr_frac))
+    params, grads = arrays(state.model), arrays(gradient)
+    without, *_ = optim.update(params, grads, tuple(moments), clock, PLAN, frozenset({part}))
     gaps = [np.abs(leaf - without[name]).max() for name, leaf in arrays(after.model).items()]
     assert max(gaps) > 1e-5
+
+
+@pytest.mark.parametrize(("part", "step"), [("warmup", 0), ("decay", 8)])
+def test_each_part_of_the_schedule_shows(part: str, step: int) -> None:
+    seqs = (step + 1) * RUN.batch_seqs
+    found = float(rate_frac(RUN, jnp.asarray(seqs), jnp.dtype("float64")))
+    tokens = seqs * RUN.seq_tokens
+    assert_close(found, optim.rate_frac(tokens, RUN.tokens, PLAN), CLOSE)
+    assert abs(found - optim.rate_frac(tokens, RUN.tokens, PLAN, frozenset({part}))) > 0.1

@@ -1,6 +1,6 @@
 """A campaign's record made on the spot, without training: every event and series, at any point of the campaign.
 
-The plan is the packaged lantern's, the losses are a power law with seeded noise, the forecast is the
+The plan is a packaged campaign's (further seeds for its smallest rung only), the losses are a power law with seeded noise, the forecast is the
 ladder's own over the made rungs, the clock is made too. `Made` goes stage by stage, so that a test can
 stop anywhere, look, and go on.
 """
@@ -31,15 +31,15 @@ from fanal.record.tracker import Run, Start, start
 
 DATA_STAGES = ("normalise", "exact_duplicates", "near_duplicates", "decontaminate", "tokens", "shards")
 START_NS = 1_790_000_000_000_000_000
-NUM_EXPERTS, NUM_LAYERS = 32, 2
 ASYMPTOTE, SLOPE, SCALE = 1.5, 0.124, 3.1
 EVEN_LOSS = math.log(1024)
 WORDS = {
-    0.0: "qzx~ eThe  aa n,oe tlr is d",
-    0.15: " of the and the in of to a was the",
-    0.4: " was made in the north of the town and had a long",
-    0.7: " runs through the town, and was used by the mills until",
-    1.1: " rises in the hills north of the town and was used by mills until 1921.",
+    3.5: " rises in the hills north of the town, and was used by the mills until 1921.",
+    3.8: " runs through the town, and was used by the mills until the",
+    4.2: " was made in the north of the town and had a long",
+    4.7: " was the of the state and the great of the",
+    5.5: " of the and the in of to a was the",
+    9.9: "qzx~ eThe  aa n,oe tlr is d",
 }
 
 
@@ -61,8 +61,10 @@ class Clock:
 class Recipe:
     """What a made campaign may be made of."""
 
+    campaign: str = "lantern"
+    """A packaged campaign; `firefly` is the small one."""
     start_ns: int = START_NS
-    hero_shift: float = 0.026
+    hero_shift: float = 0.022
     """By how much of its loss the hero misses the law."""
     hostile: str | None = None
     """Put where people's words go: title, domain, prompt, sample."""
@@ -83,6 +85,9 @@ class Made:
         self.written = _campaign(recipe)
         self.plan = plan_campaign(self.written)
         self.domains = [s.name for s in self.written.corpus.source]
+        self._stages_done, self._open_stage = 0, ""
+        self._rung: Run | None = None
+        self._rung_step, self._rungs_done = 0, 0
         self._hero: Run | None = None
         self._hero_step = 0
         with self._timed():
@@ -91,29 +96,36 @@ class Made:
             self.run.event("plan", **fields)
 
     def data(self, until: str | None = None) -> "Made":
-        """Run the data stages, or only begin the one named `until`."""
+        """Run the data stages, or only up to the beginning of `until`; a second call goes on from there."""
         with self._timed():
-            for stage in DATA_STAGES:
-                self.run.event("stage.start", stage=f"data/{stage}")
+            for stage in DATA_STAGES[self._stages_done :]:
+                if self._open_stage != stage:
+                    self.run.event("stage.start", stage=f"data/{stage}")
+                self._open_stage = stage
                 if stage == until:
                     return self
                 self.clock.wait(2.4)
-                self.run.event("stage.end", stage=f"data/{stage}", seconds=2.4, cpu_seconds=3.1, report={"documents": 900})
+                spent = {"seconds": 2.4, "cpu_seconds": 3.1}
+                self.run.event("stage.end", stage=f"data/{stage}", **spent, report=_books(stage))
+                self._stages_done += 1
             self.run.event("corpus", **_corpus(self.domains))
         return self
 
     def rungs(self, until: str | None = None, frac: float = 1.0) -> "Made":
-        """Train every rung, or stop inside `until` at a share of its run."""
-        for plan in self.plan.rungs:
-            share = frac if plan.run == until else 1.0
+        """Train every rung, or stop inside `until` at a share of its run; a second call goes on from there."""
+        for plan in self.plan.rungs[self._rungs_done :]:
+            last = round((frac if plan.run == until else 1.0) * plan.num_steps)
             with self._timed():
-                self.run.event("stage.start", stage=f"train/{plan.run}")
-                run = start(self.record, Start(id=plan.run, role="rung", name=plan.run))
-                self._train(run, plan, (0, round(share * plan.num_steps)))
-                if share < 1:
+                if self._rung is None:
+                    self.run.event("stage.start", stage=f"train/{plan.run}")
+                    self._rung = start(self.record, Start(id=plan.run, role="rung", name=plan.run))
+                self._train(self._rung, plan, (self._rung_step, last))
+                self._rung_step = last
+                if last < plan.num_steps:
                     return self
-                run.finish()
+                self._rung.finish()
                 self.run.event("stage.end", stage=f"train/{plan.run}", seconds=9.0, cpu_seconds=17.0, report={})
+                self._rung, self._rung_step, self._rungs_done = None, 0, self._rungs_done + 1
         return self
 
     def seal(self) -> "Made":
@@ -168,7 +180,7 @@ class Made:
     def close(self) -> None:
         """End whatever is open, so that a temporary folder may go."""
         with self._timed():
-            for run in (self._hero, self.run):
+            for run in (self._rung, self._hero, self.run):
                 if run is not None:
                     run.finish("interrupted", "the test ended")
 
@@ -211,7 +223,13 @@ class Made:
             self._evals(run, plan, step, noise)
         if step in plan.sample_steps:
             for prompt in self.written.samples.prompts:
-                run.event("sample", step=step, prompt=prompt, text=_sample(step / plan.num_steps, self.recipe), temperature=0.0)
+                run.event(
+                    "sample",
+                    step=step,
+                    prompt=prompt,
+                    text=_sample(self._loss(plan, step / plan.num_steps), self.recipe),
+                    temperature=0.0,
+                )
         if step in plan.checkpoint_steps:
             where = {"path": f"ckpt/{plan.run}/step-{step}", "sha256": "0" * 64, "bytes": 9_400_000}
             run.event("checkpoint", step=step, keep=True, position=step * plan.batch_seqs, updates=step, **where)
@@ -242,27 +260,37 @@ class Made:
         smallest = self.plan.runs[0].counts.flops
         end = ASYMPTOTE + SCALE * (plan.counts.flops / smallest) ** -SLOPE
         shift = self.recipe.hero_shift if plan.role == "hero" else 0.002 * plan.seed
-        return min(EVEN_LOSS, (ASYMPTOTE + (end - ASYMPTOTE) * ((frac + 0.02) / 1.02) ** -0.17) * (1 + shift))
+        return min(EVEN_LOSS, (ASYMPTOTE + (end - ASYMPTOTE) * ((frac + 0.003) / 1.003) ** -0.17) * (1 + shift))
 
 
 def _campaign(recipe: Recipe) -> Campaign:
-    lantern = load("lantern")
+    written = load(recipe.campaign)
+    written = replace(written, ladder=replace(written.ladder, extra_seeds=dict(list(written.ladder.extra_seeds.items())[:1])))
     if recipe.hostile is None:
-        return lantern
-    first, *others = lantern.corpus.source
+        return written
+    first, *others = written.corpus.source
     renamed = replace(first, name=recipe.hostile)
     phases = tuple(
         replace(p, weights={recipe.hostile if n == first.name else n: w for n, w in p.weights.items()})
-        for p in lantern.mixture.phase
+        for p in written.mixture.phase
     )
     return replace(
-        lantern,
+        written,
         title=recipe.hostile,
         question=recipe.hostile,
-        corpus=replace(lantern.corpus, source=(renamed, *others)),
-        mixture=replace(lantern.mixture, phase=phases),
-        samples=replace(lantern.samples, prompts=(recipe.hostile, *lantern.samples.prompts)),
+        corpus=replace(written.corpus, source=(renamed, *others)),
+        mixture=replace(written.mixture, phase=phases),
+        samples=replace(written.samples, prompts=(recipe.hostile, *written.samples.prompts)),
     )
+
+
+def _books(stage: str) -> dict[str, Any]:
+    """A data stage's report, as far as the page reads it."""
+    removed = {"near_duplicates": 41, "exact_duplicates": 17}.get(stage, 0)
+    books = {"came": {"documents": 900, "bytes": 9_000_000}, "left": {"documents": 900 - removed, "bytes": 8_900_000}}
+    domains = {"code": {**books, "removed": {stage: {"documents": removed, "bytes": 100_000}}}}
+    totals = {"documents_in": 900, "documents_out": 900 - removed, "bytes_in": 9_000_000, "bytes_out": 8_900_000}
+    return {"domains": domains, "alarms": [], **totals}
 
 
 def _corpus(domains: list[str]) -> dict[str, Any]:
@@ -290,7 +318,9 @@ def _phases(campaign: Campaign, plan: RunPlan, domains: list[str]) -> list[dict[
         weights = {d: phase.weights.get(d, 0.0) for d in domains}
         seqs = {d: round(w * (end - first)) for d, w in weights.items()}
         epochs = {d: n / 3300 for d, n in seqs.items()}
-        phases.append({"first_seq": first, "last_seq": end - 1, "weights": weights, "sequences": seqs, "epochs": epochs})
+        phases.append(
+            {"first_seq": first, "last_seq": end - 1, "weights": weights, "sequences": seqs, "epochs": epochs}
+        )
         first = end
     return phases
 
@@ -308,11 +338,11 @@ def _drawn(campaign: Campaign, plan: RunPlan, domains: list[str], steps: int) ->
 def _router(plan: RunPlan, step: int, noise: random.Random) -> dict[str, float]:
     row: dict[str, float] = {}
     settled = 1 - 0.85 * min(1.0, step / (0.3 * plan.num_steps))
-    for layer in range(NUM_LAYERS):
-        loads = [max(0.0, 1 + settled * math.sin(2.1 * e + layer) + noise.gauss(0, 0.08)) for e in range(NUM_EXPERTS)]
+    for layer in range(plan.model.num_layers):
+        loads = [max(0.0, 1 + settled * math.sin(2.1 * e + layer) + noise.gauss(0, 0.08)) for e in range(plan.model.num_experts)]
         total = sum(loads)
         for expert, load_frac in enumerate(loads):
-            row[metrics.router_load(layer, expert)] = load_frac * NUM_EXPERTS / total
+            row[metrics.router_load(layer, expert)] = load_frac * plan.model.num_experts / total
             row[metrics.router_bias(layer, expert)] = -0.5 * (1 - settled) * math.sin(2.1 * expert + layer)
         shares = [x / total for x in loads if x > 0]
         row[metrics.router_entropy(layer)] = -sum(s * math.log(s) for s in shares)
@@ -320,6 +350,6 @@ def _router(plan: RunPlan, step: int, noise: random.Random) -> dict[str, float]:
     return row
 
 
-def _sample(frac: float, recipe: Recipe) -> str:
-    text = next(words for upto, words in WORDS.items() if frac <= upto + 1e-9)
+def _sample(loss: float, recipe: Recipe) -> str:
+    text = next(words for upto, words in WORDS.items() if loss <= upto)
     return text + (recipe.hostile or "")

@@ -127,7 +127,8 @@ class FakeLadder:
 
     def _rung(self, metric: str, share: float, plans: list[RunPlan]) -> Rung:
         first = plans[0]
-        counts = first.counts
+        counts, scored = first.counts, first.pulse_steps if eval_set(metric) == "pulse" else first.full_steps
+        share = min((step / first.num_steps for step in scored), key=lambda own: abs(own - share))
         flops = {WITHOUT_HEAD: counts.flops * share, WITH_HEAD: counts.flops_with_head * share}
         losses = tuple(self.loss(plan, share) for plan in plans)
         unit = Unit("nats per token", TOKENIZER, eval_set(metric))

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -24,6 +24,8 @@ from fanal.train.state import TrainState, init_state
 from fanal.train.step import StepReport, make_step
 
 SEQS, SEQ_TOKENS = 2, 12
+QUICK = {"xla_backend_optimization_level": 0}
+"""Compiler options of tests: half the time to compile, the same program."""
 
 SHAPE = ModelShape(
     vocab=32,
@@ -139,7 +141,7 @@ def compiled_step(run: RunPlan, dtype: str = "float32") -> Step:
     """One compilation for all tests of a run and a dtype; nothing is donated."""
     del dtype  # part of the key
     with strict():
-        return jax.jit(make_step(run))
+        return jax.jit(make_step(run), compiler_options=QUICK)
 
 
 @contextmanager
@@ -157,3 +159,20 @@ def forward(model: LanguageModel, batch: StepBatch, bias_LE: jax.Array, **option
 def with_capacity(run: RunPlan, factor: float) -> RunPlan:
     """The run with another capacity factor."""
     return replace(run, model=replace(run.model, capacity_factor=factor))
+
+
+@cache
+def quiet_model() -> LanguageModel:
+    """The tiny model with norm weights that are not one."""
+    return lively_state(small_run()).model
+
+
+NO_BIAS = np.zeros((SHAPE.num_layers, SHAPE.num_experts), np.float32)
+ALL_SLOTS = SEQS * SEQ_TOKENS
+"""Slots per expert with which no token is dropped."""
+
+
+@partial(jax.jit, static_argnames="slots", compiler_options=QUICK)
+def logits_of(model: LanguageModel, batch: StepBatch, bias_LE: jax.Array, slots: int | None = ALL_SLOTS) -> jax.Array:
+    """Logits alone, by default with a slot for everyone."""
+    return forward(model, batch, bias_LE, slots_per_expert=slots)[0]

@@ -4,6 +4,8 @@ Tokens of a row count upwards by small steps from a random start, so that a mode
 holds two documents. `Kept` is a recorder that can be looked into.
 """
 
+import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +16,11 @@ import numpy as np
 from fanal.campaign.derived import RunPlan
 from fanal.campaign.plan import plan_campaign
 from fanal.data.batches import Batch, make_batch
-from fanal.train.compile import Compiler
+from fanal.record.tracker import Start, start
+from fanal.train.compile import Compiler, compiling
 from fanal.train.inputs import LoopSettings, TrainInputs
-from fanal.train.stop import StopFlag
+from fanal.train.loop import resume_point, train
+from fanal.train.stop import StopFlag, stop_on_signals
 from tests.worlds.campaign import tiny_campaign
 
 DOMAINS = ("verse", "code", "ledger")
@@ -69,8 +73,8 @@ class MadeEvalSet:
         assert seq_tokens == SEQ_TOKENS
         first = 1_000_000 * (1 + self.domains.index(domain))
         numbers = range(first, first + self.rows[domain])
-        for start in range(0, len(numbers), batch_seqs):
-            part = [made_row(number) for number in numbers[start : start + batch_seqs]]
+        for begin in range(0, len(numbers), batch_seqs):
+            part = [made_row(number) for number in numbers[begin : begin + batch_seqs]]
             lack = batch_seqs - len(part)
             batch = make_batch(np.stack(part + [np.zeros(seq_tokens + 1, np.int32)] * lack), 0, ())
             real = np.arange(batch_seqs)[:, None] < len(part)
@@ -132,3 +136,27 @@ def tiny_inputs(compiler: Compiler, checkpoints: Path | None, **changes: Any) ->
         settings=LoopSettings(norms_every_steps=5, temporary_seconds=1e9, quiet=True),
     )
     return replace(inputs, **changes)
+
+
+KILLED_STEPS = 60
+
+
+class Telling(MadeBatches):
+    """Batches that say on standard output which step they are drawn for."""
+
+    def batch(self, position: int, num_seqs: int) -> Batch:
+        print("step", position // num_seqs + 1, flush=True)
+        return super().batch(position, num_seqs)
+
+
+def train_in_process() -> None:
+    """The whole of a child process: train in the folder that is its argument, saving at every step."""
+    folder = Path(sys.argv[1])
+    checkpoints = folder / "ckpt" / "d16"
+    run = tiny_run(KILLED_STEPS, checkpoint_steps=(25, KILLED_STEPS))
+    with stop_on_signals() as stop, compiling() as compiler:
+        record = start(folder / "record", Start(id="d16", role="rung", from_step=resume_point(checkpoints)))
+        settings = LoopSettings(norms_every_steps=5, temporary_seconds=0.0, quiet=True)
+        inputs = tiny_inputs(compiler, checkpoints, record=record, stop=stop, settings=settings, batches=Telling())
+        result = train(run, inputs)
+    print(json.dumps({"outcome": result.outcome, "step": result.step}))

@@ -65,7 +65,14 @@ export function table(head, rows) {
   return el("table", {}, el("thead", {}, top), el("tbody", {}, ...body));
 }
 
-/** A line that says what this run does not publish. @param {string} what @returns {HTMLElement} */
+let live = false;
+
+/** Whether what is absent may still come. @param {boolean} value */
+export function setLive(value) {
+  live = value;
+}
+
+/** A line in place of what the record does not hold. @param {string} what @returns {HTMLElement} */
 export function absent(what) {
-  return el("p", { class: "absent" }, `${what}: not published by this run.`);
+  return el("p", { class: "absent" }, live ? `${what}: not in the record yet.` : `${what}: not published by this run.`);
 }

@@ -10,7 +10,7 @@ import { decimals, linear, ticks } from "./scale.js";
 /** @typedef {import("./types.js").DomainPanel} DomainPanel */
 /** @typedef {import("./types.js").Points} Points */
 
-const HEIGHT = 120;
+const HEIGHT = 144;
 
 export class Domains {
   /** @param {HTMLElement} host @param {HTMLElement} words */
@@ -64,10 +64,13 @@ function paint(chart, panel, width) {
   }
   root.append(svg("line", { class: "ax", x1: left, y1: bottom, x2: width - right, y2: bottom }));
   root.append(text(left, bottom + 15, "0", "t", "middle"), text(width - right, bottom + 15, percent(1), "t", "middle"));
-  for (const ghost of panel.ghosts) root.append(...line(ghost.points, x, y, chart, "ghost"));
+  const inner = { x: left, y: top, width: width - right - left, height: bottom - top };
+  const window = svg("svg", { class: "window", ...inner, viewBox: `${left} ${top} ${inner.width} ${inner.height}` });
+  for (const ghost of panel.ghosts) window.append(...line(ghost.points, x, y, "ghost"));
+  if (panel.points) window.append(...line(panel.points, x, y, "hero"));
+  root.append(window);
   const stops = [];
   if (panel.points) {
-    root.append(...line(panel.points, x, y, chart, "hero"));
     const now = last(panel.points);
     const i = panel.points.value.findLastIndex((v) => v !== null);
     if (now !== null && now <= chart.high) {
@@ -83,19 +86,13 @@ function paint(chart, panel, width) {
   return { nodes: [root], stops, top, bottom: HEIGHT };
 }
 
-/** The pieces of a line between its gaps, cut at the top of the scale. @param {Points} points @param {(v: number) => number} x @param {(v: number) => number} y @param {DomainsChart} chart @param {string} kind */
-function line(points, x, y, chart, kind) {
+/** The pieces of a line between its gaps. @param {Points} points @param {(v: number) => number} x @param {(v: number) => number} y @param {string} kind */
+function line(points, x, y, kind) {
   /** @type {string[][]} */
   const pieces = [[]];
   for (const [i, value] of points.value.entries()) {
-    const next = points.value[i + 1];
     if (value === null) pieces.push([]);
-    else if (value <= chart.high) pieces[pieces.length - 1].push(`${x(points.progress[i]).toFixed(1)} ${y(value).toFixed(1)}`);
-    else if (next !== null && next !== undefined && next < chart.high) {
-      const frac = (value - chart.high) / (value - next);
-      const at = points.progress[i] + (points.progress[i + 1] - points.progress[i]) * frac;
-      pieces[pieces.length - 1].push(`${x(at).toFixed(1)} ${y(chart.high).toFixed(1)}`);
-    }
+    else pieces[pieces.length - 1].push(`${x(points.progress[i]).toFixed(1)} ${y(value).toFixed(1)}`);
   }
   return pieces.filter((p) => p.length > 1).map((p) => svg("path", { class: kind, d: `M${p.join("L")}` }));
 }

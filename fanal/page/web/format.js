@@ -30,6 +30,11 @@ export function short(count) {
   return fixed(count, 0);
 }
 
+/** A count on an axis: as `short`, without zeros after the point. @param {number} count */
+export function brief(count) {
+  return short(count).replace(/\.0+(?=\D)|(\.\d*?[1-9])0+(?=\D)/, "$1");
+}
+
 /** A loss: three decimals where it is of ordinary size. @param {number | null | undefined} value */
 export function loss(value) {
   if (value === null || value === undefined) return "–";
@@ -63,4 +68,10 @@ export function clock(ns, beside = null) {
   const at = new Date(milliseconds(ns)).toISOString();
   const other = beside === null ? null : new Date(milliseconds(beside)).toISOString();
   return other !== null && at.slice(0, 10) === other.slice(0, 10) ? at.slice(11, 19) : `${at.slice(0, 10)} ${at.slice(11, 19)}`;
+}
+
+/** A span that is an estimate, rounded to what it can claim. @param {number} seconds */
+export function about(seconds) {
+  const unit = seconds >= 6000 ? 600 : seconds >= 100 ? 60 : seconds >= 20 ? 10 : 1;
+  return `about ${duration(Math.max(1, Math.round(seconds / unit) * unit))}`;
 }

@@ -33,7 +33,7 @@ export class HeroFigure {
     this.chart = chart;
     const unit = chart.unit ? `, ${chart.unit}` : "";
     this.figure.set((width) => this.paint(width), {
-      title: `${chart.metric.startsWith("eval/") ? "Loss" : chart.metric}${unit} · ${chart.title}`,
+      title: chart.evals || chart.metric.startsWith("eval/") ? `Loss${unit} · ${chart.title}` : `${chart.metric}${unit} · least, mean and most of every ${fixed(chart.train?.bucket_steps ?? 1, 0)} steps`,
       summary: summary(chart),
       table: () => rows(chart),
     });
@@ -130,10 +130,10 @@ function series(chart) {
     add("p90", chart.band.progress, chart.band.p90, { stroke: "transparent", width: 0 });
     add("p10", chart.band.progress, chart.band.p10, { stroke: "transparent", width: 0 });
   }
-  if (chart.train) {
+  if (chart.train && !chart.evals) {
     add("most", chart.train.progress, chart.train.high, { stroke: "transparent", width: 0 });
     add("least", chart.train.progress, chart.train.low, { stroke: "transparent", width: 0 });
-    if (!chart.evals) add("mean", chart.train.progress, chart.train.mean, { stroke: colour("amber"), width: 1.5 });
+    add("mean", chart.train.progress, chart.train.mean, { stroke: colour("amber"), width: 1.5 });
   }
   for (const ghost of chart.ghosts) add(ghost.run, ghost.points.progress, ghost.points.value, { stroke: colour("ghost"), width: 1.25 });
   if (chart.band) add("p50", chart.band.progress, chart.band.p50, { stroke: colour("blue"), width: 1.5, dash: [6, 4] });
@@ -153,9 +153,22 @@ function align(made) {
     s.x.forEach((x, i) => {
       column[/** @type {number} */ (place.get(x))] = s.y[i];
     });
-    return column;
+    return gapped(column);
   });
   return [xs, ...columns];
+}
+
+/** A gap reaches to the values on both its sides: nothing may be drawn through what lies between. @param {(number | null | undefined)[]} column */
+function gapped(column) {
+  let before = /** @type {number | null | undefined} */ (undefined);
+  let from = 0;
+  column.forEach((value, i) => {
+    if (value === undefined) return;
+    if (before === null || (value === null && before !== undefined)) column.fill(null, before === null ? from : from + 1, i);
+    before = value;
+    from = i;
+  });
+  return column;
 }
 
 /** The y range of what lies in a stretch. @param {HeroChart} chart @param {[number, number]} zoom @returns {[number, number]} */
@@ -208,7 +221,7 @@ function words(chart, progress, step, value, bad) {
 function summary(chart) {
   const now = chart.now === null ? "no eval yet" : `now ${loss(chart.now)}`;
   const end = chart.band ? `forecast at the end ${loss(chart.band.end.p50)}, 80 % band ${loss(chart.band.end.p10)} to ${loss(chart.band.end.p90)}` : "no forecast published";
-  const bad = [...(chart.evals?.marks ?? []), ...(chart.train?.marks ?? [])].reduce((sum, m) => sum + m.count, 0);
+  const bad = (chart.evals ?? chart.train)?.marks.reduce((sum, m) => sum + m.count, 0) ?? 0;
   const count = chart.tokens ? `of ${short(chart.tokens)} tokens` : `of ${fixed(chart.num_steps, 0)} steps`;
   return `Loss of ${chart.run} over its run ${count}: ${now}; ${end}; ${fixed(bad, 0)} values not finite. Arrow keys read the points.`;
 }

@@ -1,7 +1,7 @@
 // What stands around the hero's curves: grid and axes below them, labels and marks above, the difference strip under.
 
 import { svg } from "./dom.js";
-import { fixed, loss, percent, short, signed } from "./format.js";
+import { brief, fixed, loss, percent, short, signed } from "./format.js";
 import { decimals, freePlace, linear, lineBoxes, spread, ticks } from "./scale.js";
 
 /** @typedef {import("./types.js").HeroChart} HeroChart */
@@ -64,7 +64,7 @@ export function below(chart, area) {
     const at = x(value / total);
     const last = i === marks.length - 1;
     const unit = chart.tokens ? (area.narrow ? "" : " tokens") : " steps";
-    const said = chart.tokens ? short(value) : fixed(value, 0);
+    const said = chart.tokens ? brief(value) : fixed(value, 0);
     root.append(svg("line", { class: "ax", x1: at, y1: area.bottom, x2: at, y2: area.bottom + 4 }));
     root.append(text(at, area.bottom + 18, last ? said + unit : said, "t", "middle"));
   });
@@ -111,6 +111,8 @@ function strip(root, chart, area, x) {
   }
   const newest = shown.at(-1);
   if (!newest) return;
+  const mean = shown.reduce((sum, d) => sum + d.difference, 0) / shown.length;
+  root.append(text(right, top - 20, `mean ${signed(mean, 3)} over ${fixed(shown.length, 0)} eval${shown.length === 1 ? "" : "s"}`, "t", "end"));
   const at = x(newest.progress);
   const frac = newest.difference / (newest.measured - newest.difference);
   const words = area.narrow ? signed(newest.difference, 3) : `${signed(newest.difference, 3)}, or ${frac > 0 ? "+" : ""}${percent(frac, 1)}`;
@@ -169,6 +171,8 @@ function ends(root, chart, area, x, y) {
   const right = x(area.x[1]) + 8;
   /** @type {{ words: string, kind: string, at: number }[]} */
   const labels = [];
+  const last = lastPoint(chart);
+  if (last?.done && area.x[1] >= 1 && chart.evals) labels.push({ words: area.narrow ? loss(last.v) : `${loss(last.v)} measured`, kind: "a", at: y(last.v) + 4 });
   for (const ghost of chart.ghosts) {
     const value = ghost.points.value.findLast((v) => v !== null);
     if (value === undefined || value === null || value > area.y[1] || value < area.y[0] || area.x[1] < 1) continue;
@@ -187,7 +191,7 @@ function ends(root, chart, area, x, y) {
 
 /** Crosses where values are not finite, with their count. @param {SVGElement} root @param {HeroChart} chart @param {Area} area @param {(v: number) => number} x */
 function notFinite(root, chart, area, x) {
-  const marks = [...(chart.evals?.marks ?? []), ...(chart.train?.marks ?? [])].filter((m) => m.progress >= area.x[0] && m.progress <= area.x[1]);
+  const marks = ((chart.evals ?? chart.train)?.marks ?? []).filter((m) => m.progress >= area.x[0] && m.progress <= area.x[1]);
   for (const mark of marks) {
     const [cx, cy] = [x(mark.progress), area.top + 8];
     root.append(svg("path", { class: "cross", d: `M${cx - 4} ${cy - 4}l8 8M${cx + 4} ${cy - 4}l-8 8` }));
@@ -211,7 +215,7 @@ function free(root, chart, area, x, y) {
     lines.forEach((line, i) => root.append(text(box.x + 4, box.y + 14 + i * 17, line, i ? "halo" : `${kind} halo`)));
   };
   const last = lastPoint(chart);
-  if (last) {
+  if (last && !(last.done && chart.evals)) {
     const tokens = chart.tokens ? `${short(last.p * chart.tokens)} tokens` : "";
     const where = `${tokens}${tokens ? ", " : ""}step ${fixed(Math.round(last.p * chart.num_steps), 0)}`;
     place([`${last.done ? "End" : "Now"} · ${loss(last.v)}`, area.narrow ? tokens || where : where], "a", { x: x(last.p) + 40, y: y(last.v) + 48 });
@@ -224,12 +228,12 @@ function free(root, chart, area, x, y) {
   if (chart.ghosts.length) {
     const ghost = chart.ghosts[0].points;
     const p = 0.72;
-    place([area.narrow ? "smaller runs" : "smaller runs at equal progress"], "t", { x: x(p), y: y(at(ghost.progress, ghost.value.map((v) => v ?? area.y[1]), p)) - 16 });
+    place([area.narrow ? "smaller runs" : "smaller runs at equal progress"], "t", { x: x(p), y: y(at(ghost.progress, ghost.value, p)) - 16 });
   }
   if (chart.evals && !area.narrow) {
     const count = chart.evals.value.length;
     const p = (last?.p ?? 0.3) / 2;
-    place([`Measured, ${fixed(count, 0)} eval${count === 1 ? "" : "s"}`], "a", { x: x(p), y: y(at(chart.evals.progress, chart.evals.value.map((v) => v ?? area.y[1]), p)) + 28 });
+    place([`Measured, ${fixed(count, 0)} eval${count === 1 ? "" : "s"}`], "a", { x: x(p), y: y(at(chart.evals.progress, chart.evals.value, p)) + 28 });
   }
 }
 
@@ -240,7 +244,7 @@ function obstacles(chart, area, x, y) {
     lineBoxes(progress.flatMap((p, i) => (values[i] === null ? [] : [/** @type {[number, number]} */ ([x(p), clip(/** @type {number} */ (values[i]))])])));
   const lines = [...chart.ghosts.map((g) => line(g.points.progress, g.points.value))];
   if (chart.evals) lines.push(line(chart.evals.progress, chart.evals.value));
-  if (chart.train) lines.push(line(chart.train.progress, chart.train.low), line(chart.train.progress, chart.train.high));
+  if (chart.train && !chart.evals) lines.push(line(chart.train.progress, chart.train.low), line(chart.train.progress, chart.train.high));
   if (chart.band) {
     const band = chart.band;
     lines.push(
@@ -251,17 +255,24 @@ function obstacles(chart, area, x, y) {
       }),
     );
   }
+  const restarted = chart.restarts.flatMap((m) => [
+    { x: x(m.progress) - 2, y: area.top, w: 4, h: area.bottom - area.top },
+    { x: x(m.progress), y: area.bottom - 24, w: m.words.length * LETTER + 10, h: 20 },
+  ]);
   const last = lastPoint(chart);
   const nowLine = last ? [{ x: x(last.p) - 3, y: clip(last.v) - 10, w: 6, h: area.bottom - clip(last.v) + 10 }] : [];
   const marks = chart.phases.slice(1).map((p) => ({ x: x(p.first) - 2, y: area.top, w: 4, h: area.bottom - area.top }));
-  return [...lines.flat(), ...nowLine, ...marks];
+  return [...lines.flat(), ...nowLine, ...marks, ...restarted];
 }
 
-/** Linear interpolation. @param {number[]} xs @param {number[]} ys @param {number} x */
+/** Linear interpolation through the finite values. @param {number[]} xs @param {(number | null)[]} ys @param {number} x @returns {number} */
 function at(xs, ys, x) {
-  const i = xs.findIndex((v) => v >= x);
-  if (i <= 0) return i === 0 ? ys[0] : ys[ys.length - 1];
-  return ys[i - 1] + ((ys[i] - ys[i - 1]) * (x - xs[i - 1])) / (xs[i] - xs[i - 1]);
+  const known = xs.flatMap((p, i) => (ys[i] === null ? [] : [{ p, v: /** @type {number} */ (ys[i]) }]));
+  const i = known.findIndex((k) => k.p >= x);
+  if (!known.length) return 0;
+  if (i <= 0) return known[i === 0 ? 0 : known.length - 1].v;
+  const [a, b] = [known[i - 1], known[i]];
+  return a.v + ((b.v - a.v) * (x - a.p)) / (b.p - a.p);
 }
 
 /** @param {number} x @param {number} y @param {string} words @param {string} kind @param {string} [anchor] */

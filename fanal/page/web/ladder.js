@@ -115,8 +115,8 @@ function hero(root, chart, map, stops) {
   root.append(svg("circle", { class: "hol amber", cx: at, cy: map.y(p50), r: 5 }));
   if (chart.measured !== null) root.append(svg("circle", { class: "pt", cx: at, cy: map.y(chart.measured), r: 4.5 }));
   const shown = chart.measured ?? p50;
-  root.append(text(at + 12, map.y(shown) - 4, "hero", "a halo"), text(at + 12, map.y(shown) + 12, loss(shown), "a halo"));
-  if (chart.measured === null) root.append(text(at + 12, map.y(shown) + 28, "foretold", "halo"));
+  const lines = [["hero", "a halo"], [loss(shown), "a halo"], [chart.measured === null ? "foretold" : "measured", "halo"]];
+  lines.forEach(([words, kind], i) => root.append(text(at + 12, map.y(shown) - 12 + i * 16, words, kind)));
   const measured = chart.measured === null ? "not finished" : `measured ${loss(chart.measured)}`;
   stops.push({ x: at, y: map.y(shown), words: `hero: foretold ${loss(p50)}, ${loss(p10)} to ${loss(p90)}; ${measured}` });
 }
@@ -132,5 +132,5 @@ function bandLabel(root, chart, map, room) {
   for (const p of chart.points) taken.push({ x: map.x(p.flops) - 8, y: map.y(p.loss) - 22, w: 96, h: 30 });
   const box = freePlace({ w: 150, h: 36 }, near, room, taken);
   if (!box) return;
-  root.append(text(box.x + 2, box.y + 14, "sealed forecast, median", "f halo"), text(box.x + 2, box.y + 31, `and ${percent(0.8)} band`, "halo"));
+  root.append(text(box.x + 2, box.y + 14, "Sealed forecast, median", "f halo"), text(box.x + 2, box.y + 31, `and ${percent(0.8)} band`, "halo"));
 }

@@ -23,6 +23,7 @@ function mark(kind) {
 /** @param {RunRow} run */
 function stateWords(run) {
   if (run.phase === "finished") return "complete";
+  if (run.phase === "running" && !run.step) return "begun";
   if (run.phase === "running" && run.frac !== null) return `${percent(run.frac)} run`;
   if (run.frac !== null && run.phase !== "planned") return `${run.phase} at ${percent(run.frac)}`;
   return run.phase;
@@ -131,13 +132,23 @@ export function settings(host, words, settings) {
     return;
   }
   const set = settings.rows.filter((r) => r.status === "set").length;
-  words.textContent = `Every number with the law that gave it; ${set} of ${settings.rows.length} the campaign set itself, with its reason.`;
+  words.textContent = `Every number with the law that gave it; ${set} of ${settings.rows.length} the campaign set itself, each with its reason.`;
+  const follows = settings.rows.filter((r) => new Set(r.values).size > 1);
+  const same = settings.rows.filter((r) => new Set(r.values).size === 1);
   const sizes = settings.sizes.map((s, i) => ({ text: s, kind: i === settings.sizes.length - 1 ? "n" : "n hn" }));
-  const head = [{ text: "name" }, ...sizes, { text: "law and source", kind: "law" }];
-  const rows = settings.rows.map((r) => {
-    const why = r.why ? [el("span", { class: "why" }, `${r.status}: ${r.why}`)] : [el("span", { class: "why" }, r.status)];
+  const head = [{ text: "follows the size" }, ...sizes, { text: "law", kind: "law" }];
+  const rows = follows.map((r) => {
     const values = r.values.map((v, i) => (i === r.values.length - 1 ? el("b", {}, raised(v)) : raised(v)));
-    return [r.name.replaceAll("_", " "), ...values, el("span", {}, r.formula, el("span", { class: "from" }, r.source === "arithmetic" ? "" : ` ${r.source}`), ...why)];
+    return [r.name.replaceAll("_", " "), ...values, law(r)];
   });
-  host.replaceChildren(table(head, rows));
+  const fixedRows = same.map((r) => el("li", {}, el("span", {}, r.name.replaceAll("_", " ")), el("b", {}, raised(r.values[0].replaceAll("_", " "))), law(r)));
+  host.replaceChildren(table(head, rows), el("h3", {}, "The same at every size"), el("ul", { class: "constants" }, ...fixedRows));
+}
+
+/** The formula, where it comes from and, where the campaign set it, why. @param {import("./types.js").SettingRow} row */
+function law(row) {
+  const formula = row.formula === "constant" ? "" : row.formula;
+  const source = row.source === "arithmetic" || row.status === "set" ? "" : row.source;
+  const said = row.why ? `set: ${row.why}` : [row.status === "defined" ? "" : row.status, source].filter(Boolean).join(", ");
+  return el("span", { class: "lawful" }, formula, formula && said ? " " : "", el("span", { class: "why" }, said));
 }

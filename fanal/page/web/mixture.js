@@ -1,8 +1,8 @@
 // What is read: for each domain and phase the planned share as an outline and what was drawn so far as its filling.
 
-import { absent, svg, table } from "./dom.js";
+import { absent, el, svg, table } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fixed, percent, short } from "./format.js";
+import { duration, fixed, percent, short } from "./format.js";
 import { text } from "./heromarks.js";
 
 /** @typedef {import("./types.js").MixtureChart} MixtureChart */
@@ -19,8 +19,8 @@ export class MixtureFigure {
 
   /** @param {MixtureChart} chart */
   set(chart) {
-    const phases = chart.phases.length === 1 ? "One phase" : `${chart.phases.length} phases, each`;
-    this.words.textContent = `${phases} in its own proportions. Outline: planned share of the phase's tokens; filled: drawn so far by ${chart.run}.`;
+    const count = ["No", "One", "Two", "Three", "Four", "Five"][chart.phases.length] ?? fixed(chart.phases.length, 0);
+    this.words.textContent = `${count} ${chart.phases.length === 1 ? "phase" : "phases, each in its own proportions"}. Outline: planned share of the phase's tokens; filled: drawn so far by ${chart.run}.`;
     this.figure.set((width) => paint(chart, width), {
       title: "Share of tokens by domain",
       summary: `Mixture of ${chart.run}: ${chart.rows.map((r) => `${r.domain} ${r.phases.map((p) => percent(p.planned_frac)).join(" then ")}`).join("; ")}.`,
@@ -94,4 +94,32 @@ export function corpusTable(corpus) {
     head,
     corpus.map((d) => [d.name.replaceAll("_", " "), d.licence, d.origin, fixed(d.documents, 0), `${short(d.bytes)}B`, short(d.tokens), fixed(d.bytes_per_token, 2)]),
   );
+}
+
+/** @param {import("./types.js").DataStage[]} stages */
+export function stagesTable(stages) {
+  if (!stages.some((s) => s.documents_in !== null)) return [];
+  const head = [{ text: "stage" }, { text: "documents in", kind: "n" }, { text: "out", kind: "n" }, { text: "text out", kind: "n hn" }, { text: "removed", kind: "law" }, { text: "time", kind: "n hn" }];
+  const rows = stages.map((s) => {
+    const removed = Object.entries(s.removed).map(([cause, count]) => `${fixed(count, 0)} ${cause.replaceAll("_", " ")}`);
+    const text = [removed.join(", ") || "–", ...s.alarms].join("; ");
+    return [s.stage.replaceAll("_", " "), figure(s.documents_in), figure(s.documents_out), s.bytes_out === null ? "–" : `${short(s.bytes_out)}B`, text, s.seconds === null ? s.phase : duration(s.seconds)];
+  });
+  return [table(head, rows)];
+}
+
+/** @param {number | null} count */
+function figure(count) {
+  return count === null ? "–" : fixed(count, 0);
+}
+
+/** What is going on before any run has a row: the stages so far. @param {import("./types.js").DataStage[]} stages */
+export function opening(stages) {
+  if (!stages.length) return [];
+  const rows = stages.map((s) => {
+    const kept = s.documents_out === null ? "" : `${fixed(s.documents_out, 0)} documents, `;
+    const words = s.phase === "running" ? "now" : `${kept}${s.seconds === null ? s.phase : duration(s.seconds)}`;
+    return el("li", { class: s.phase === "running" ? "is" : null }, el("span", {}, s.stage.replaceAll("_", " ")), el("b", {}, words));
+  });
+  return [el("h2", {}, "From documents to tokens"), el("ul", { class: "visit" }, ...rows)];
 }

@@ -1,13 +1,14 @@
 // Which part of the state is drawn where; a part is drawn again only when its data changed.
 
 import { Domains } from "./domains.js";
-import { absent, byId, el } from "./dom.js";
+import { absent, byId, el, setLive } from "./dom.js";
 import { HeroFigure } from "./hero.js";
 import { LadderFigure } from "./ladder.js";
 import { health, promises, runsShort, runsTable, samples, settings, spent, timeline } from "./lists.js";
-import { MixtureFigure, corpusTable } from "./mixture.js";
+import { MixtureFigure, corpusTable, opening, stagesTable } from "./mixture.js";
 import { Rail } from "./rail.js";
 import { Router } from "./router.js";
+import { TrainFigure } from "./train.js";
 
 /** @typedef {import("./types.js").PageState} PageState */
 
@@ -16,6 +17,7 @@ export class Parts {
     /** @type {Map<string, string>} */
     this.drawn = new Map();
     this.hero = new HeroFigure(byId("hero"));
+    this.train = new TrainFigure(byId("train"));
     this.ladder = new LadderFigure(byId("ladder-chart"), byId("ladder-words"));
     this.mixture = new MixtureFigure(byId("mixture"), byId("mixture-words"));
     this.domains = new Domains(byId("domain-panels"), byId("domains-words"));
@@ -25,12 +27,21 @@ export class Parts {
 
   /** @param {PageState} state */
   draw(state) {
+    this.part("live", state.progress.phase, () => {
+      setLive(state.progress.phase === "running" || state.progress.phase === "planned");
+      this.drawn.clear();
+    });
     this.part("title", state.title, () => {
       byId("title").textContent = state.title;
       byId("question").textContent = state.question ?? "";
     });
     this.part("rail", [state.progress.rail, state.progress.seconds_left], () => this.rail.set(state.progress));
     this.part("hero", state.hero, () => this.shown("hero", "Loss", state.hero, (chart) => this.hero.set(chart)));
+    const train = state.hero?.train && state.hero.evals ? state.hero : null;
+    this.part("train", train && [train.train, train.num_steps], () => {
+      byId("train").hidden = train === null;
+      if (train) this.train.set(train);
+    });
     this.part("ladder", state.ladder, () => this.shown("ladder-chart", "Ladder", state.ladder, (chart) => this.ladder.set(chart)));
     this.part("domains", state.domains, () => this.shown("domain-panels", "Loss by domain", state.domains, (chart) => this.domains.set(chart)));
     this.part("mixture", state.mixture, () => this.shown("mixture", "Mixture", state.mixture, (chart) => this.mixture.set(chart)));
@@ -41,6 +52,8 @@ export class Parts {
     this.part("spent", [state.progress.stages, state.progress.runs], () => byId("spent").replaceChildren(...spent(state.progress)));
     this.part("runs", [state.progress.runs, state.ladder], () => byId("runs").replaceChildren(...runsTable(state.progress, state.ladder)));
     this.part("corpus", state.corpus, () => byId("corpus").replaceChildren(corpusTable(state.corpus)));
+    this.part("stages", state.data_stages, () => byId("stages").replaceChildren(...stagesTable(state.data_stages)));
+    this.part("opening", [state.hero === null, state.data_stages], () => byId("opening").replaceChildren(...(state.hero ? [] : opening(state.data_stages))));
     this.part("samples", state.samples, () => byId("sample-list").replaceChildren(...samples(state.samples)));
     this.part("timeline", state.timeline, () => timeline(byId("told"), byId("timeline-words"), state.timeline));
     this.part("settings", state.settings, () => settings(byId("settings"), byId("settings-words"), state.settings));

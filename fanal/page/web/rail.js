@@ -1,7 +1,7 @@
 // The campaign from left to right: data, each size of the ladder, the hero; as wide as each takes.
 
 import { svg } from "./dom.js";
-import { duration } from "./format.js";
+import { about, duration } from "./format.js";
 import { text } from "./heromarks.js";
 
 /** @typedef {import("./types.js").Progress} Progress */
@@ -46,7 +46,7 @@ export class Rail {
     const progress = /** @type {Progress} */ (this.progress);
     const wide = width > 640;
     const all = progress.rail.map((part) => {
-      const took = part.seconds !== null && wide ? `, ${part.phase === "finished" ? "" : "about "}${duration(part.seconds)}` : "";
+      const took = part.seconds !== null && wide ? `, ${part.phase === "finished" ? duration(part.seconds) : about(part.seconds)}` : "";
       const words = `${part.label}${took}`;
       const left = Math.min(part.first * width, width - words.length * LETTER);
       return { words, left: Math.max(0, left), right: left + words.length * LETTER, running: part.phase === "running" };
@@ -56,13 +56,15 @@ export class Rail {
     for (const label of [...all].sort((a, b) => Number(b.running) - Number(a.running) || b.left - a.left)) {
       if (placed.every((p) => label.right + 12 < p.left || p.right + 12 < label.left)) placed.push(label);
     }
+    const left = progress.seconds_left === null ? "" : `${about(progress.seconds_left)} to the end`;
+    if (left && wide && placed.every((p) => p.right + 12 < width - left.length * LETTER)) root.append(text(width, 44, left, "t", "end"));
     for (const label of placed) root.append(text(label.left, 44, label.words, label.running ? "a" : "t"));
   }
 
   words() {
     const progress = /** @type {Progress} */ (this.progress);
     const said = progress.rail.map((p) => `${p.label} ${p.phase}`).join(", ");
-    const left = progress.seconds_left === null ? "" : `; about ${duration(progress.seconds_left)} left`;
+    const left = progress.seconds_left === null ? "" : `; ${about(progress.seconds_left)} left`;
     return `Campaign: ${said}${left}`;
   }
 }

@@ -1,11 +1,11 @@
 // The routers: load and bias of each expert over time as heat maps, entropy and dropped share as lines.
 
-import { between, colour, heat } from "./colour.js";
+import { between, colour } from "./colour.js";
 import { el, svg } from "./dom.js";
 import { Figure } from "./figure.js";
 import { fixed, percent, signed } from "./format.js";
 import { text } from "./heromarks.js";
-import { decimals, linear, ticks } from "./scale.js";
+import { decimals, linear, spread, ticks } from "./scale.js";
 
 /** @typedef {import("./types.js").RouterChart} RouterChart */
 /** @typedef {import("./types.js").RouterLayer} RouterLayer */
@@ -25,8 +25,8 @@ export class Router {
 
   /** @param {RouterChart} chart */
   set(chart) {
-    this.words.textContent = `Which experts ${chart.run} sends its tokens to, layer by layer, over the planned run. Left to right is time, one row an expert; strong is far from even.`;
-    const panels = chart.layers.flatMap((layer) => drawings(chart, layer));
+    this.words.textContent = `Which experts ${chart.run} sends its tokens to, layer by layer, over the planned run. Left to right is time, one row an expert; blue is above even, purple below, strong is far from it.`;
+    const panels = [...chart.layers.flatMap((layer) => maps(chart, layer)), ...lines(chart)];
     const shape = panels.map((p) => p.about.title).join("\n");
     if (shape !== this.shape) {
       this.figures = panels.map(() => new Figure(el("figure", {}), false));
@@ -38,22 +38,33 @@ export class Router {
 }
 
 /** @param {RouterChart} chart @param {RouterLayer} layer */
-function drawings(chart, layer) {
+function maps(chart, layer) {
   const made = [];
   const name = `Layer ${layer.layer}`;
-  if (layer.load) made.push(mapPanel(chart, layer.load, `${name}, load, times the even share`, (v) => shade(v - 1, Math.max(1, (layer.load?.high ?? 2) - 1)), (v) => fixed(v, 2)));
+  if (layer.load) {
+    const most = Math.max(0.5, layer.load.high - 1, 1 - layer.load.low);
+    made.push(mapPanel(chart, layer.load, `${name}, load, times the even share`, (v) => shade(v - 1, most), (v) => fixed(v, 2)));
+  }
   if (layer.bias) {
     const most = Math.max(Math.abs(layer.bias.low), Math.abs(layer.bias.high), 1e-9);
     made.push(mapPanel(chart, layer.bias, `${name}, balancing bias, added to the logit`, (v) => shade(v, most), (v) => signed(v, 2)));
   }
-  if (layer.entropy) made.push(linePanel(layer.entropy, `${name}, entropy of the load, nats`, layer.even_entropy, chart));
-  if (layer.dropped) made.push(linePanel(layer.dropped, `${name}, share of assignments dropped`, null, chart));
+  return made;
+}
+
+/** @param {RouterChart} chart */
+function lines(chart) {
+  const entropy = chart.layers.flatMap((l) => (l.entropy ? [{ name: `layer ${l.layer}`, line: l.entropy }] : []));
+  const dropped = chart.layers.flatMap((l) => (l.dropped ? [{ name: `layer ${l.layer}`, line: l.dropped }] : []));
+  const made = [];
+  if (entropy.length) made.push(linePanel(entropy, "Entropy of the load by layer, nats", chart.layers[0].even_entropy, chart));
+  if (dropped.length) made.push(linePanel(dropped, "Share of assignments that found no slot, by layer", null, chart));
   return made;
 }
 
 /** Above the middle blue, below it purple, both stronger further away. @param {number} off @param {number} most */
 function shade(off, most) {
-  return off >= 0 ? heat(off / most) : between("h0", "purple", Math.sqrt(Math.min(1, -off / most)));
+  return off >= 0 ? between("h0", "h8", off / most) : between("h0", "purple", -off / most);
 }
 
 /** @param {RouterChart} chart @param {HeatMap} map @param {string} title @param {(v: number) => string} colourOf @param {(v: number) => string} say */
@@ -68,13 +79,24 @@ function mapPanel(chart, map, title, colourOf, say) {
     draw(canvas, inner, height, map, per, cell, colourOf);
     const root = svg("svg", { class: "c", width, height: 22, "aria-hidden": "true" });
     root.append(text(0, 16, "step 0", "t"), text(width, 16, fixed(chart.num_steps, 0), "t", "end"));
-    root.append(text(width / 2, 16, `${say(map.low)} to ${say(map.high)}`, "t", "middle"));
+    scale(root, width, map, colourOf, say);
     const columns = Array.from({ length: chart.num_columns }, (_, i) => i).filter((i) => map.cells.some((row) => row[i] !== null));
     const stops = columns.map((i) => ({ x: (i + 0.5) * per, y: height / 2, words: columnWords(chart, map, i, say) }));
     return { nodes: [canvas, root], stops, top: 0, bottom: height };
   };
   const last = map.cells[0].findLastIndex((v) => v !== null);
   return { paint, about: { title, summary: `${title}: ${last < 0 ? "nothing yet" : columnWords(chart, map, last, say)}. Arrow keys read the columns.` } };
+}
+
+/** The heat scale: five steps from least to most, with both ends written. @param {SVGElement} root @param {number} width @param {HeatMap} map @param {(v: number) => string} colourOf @param {(v: number) => string} say */
+function scale(root, width, map, colourOf, say) {
+  const [steps, each] = [7, 14];
+  const from = width / 2 - (steps * each) / 2;
+  for (let i = 0; i < steps; i += 1) {
+    const value = map.low + ((map.high - map.low) * i) / (steps - 1);
+    root.append(svg("rect", { x: from + i * each, y: 7, width: each, height: 10, fill: colourOf(value) }));
+  }
+  root.append(text(from - 6, 16, say(map.low), "t", "end"), text(from + steps * each + 6, 16, say(map.high), "t"));
 }
 
 /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {HeatMap} map @param {number} per @param {number} cell @param {(v: number) => string} colourOf */
@@ -88,6 +110,7 @@ function draw(canvas, width, height, map, per, cell, colourOf) {
   if (!pen) return;
   pen.scale(ratio, ratio);
   pen.fillStyle = colour("well");
+  pen.fillRect(0, 0, width, height);
   map.cells.forEach((row, r) => {
     row.forEach((value, i) => {
       if (value === null) return;
@@ -105,13 +128,13 @@ function columnWords(chart, map, i, say) {
   return `from step ${fixed(i * chart.column_steps, 0)}: least ${say(/** @type {number} */ (least.value))} (expert ${least.expert}), most ${say(/** @type {number} */ (most.value))} (expert ${most.expert})`;
 }
 
-/** @param {import("./types.js").Envelope} line @param {string} title @param {number | null} even @param {RouterChart} chart */
-function linePanel(line, title, even, chart) {
-  const values = line.mean.filter((v) => v !== null);
+/** @param {{ name: string, line: import("./types.js").Envelope }[]} layers @param {string} title @param {number | null} even @param {RouterChart} chart */
+function linePanel(layers, title, even, chart) {
+  const values = layers.flatMap((l) => l.line.mean.filter((v) => v !== null));
   const share = even === null;
   const say = (/** @type {number} */ v) => (share ? percent(v, 2) : fixed(v, 3));
   const paint = (/** @type {number} */ width) => {
-    const [left, right, top, bottom] = [44, 8, 8, 84];
+    const [left, right, top, bottom] = [44, 56, 12, 108];
     const low = share ? 0 : Math.min(...values, /** @type {number} */ (even)) - 0.02;
     const high = share ? Math.max(...values, 0.001) : /** @type {number} */ (even) + 0.02;
     const x = linear([0, 1], [left, width - right]);
@@ -125,14 +148,36 @@ function linePanel(line, title, even, chart) {
     root.append(svg("line", { class: "ax", x1: left, y1: bottom, x2: width - right, y2: bottom }));
     if (even !== null) {
       root.append(svg("line", { class: "mk", x1: left, y1: y(even), x2: width - right, y2: y(even) }));
-      root.append(text(width - right, y(even) - 4, `even, ${fixed(even, 3)}`, "t halo", "end"));
+      root.append(text(width - right + 6, y(even) + 4, "even", "t"));
     }
-    const d = line.mean.flatMap((v, i) => (v === null ? [] : [`${x(line.progress[i]).toFixed(1)} ${y(v).toFixed(1)}`]));
-    if (d.length) root.append(svg("path", { class: "hero", d: `M${d.join("L")}` }));
     root.append(text(left, bottom + 16, "step 0", "t"), text(width - right, bottom + 16, fixed(chart.num_steps, 0), "t", "end"));
-    const stops = line.mean.flatMap((v, i) => (v === null ? [] : [{ x: x(line.progress[i]), y: y(v), words: `${percent(line.progress[i])}: ${say(v)}` }]));
-    return { nodes: [root], stops, top, bottom };
+    layerLines(root, layers, { x, y, low: top + 4, high: bottom });
+    return { nodes: [root], stops: lineStops(layers, x, y, say), top, bottom };
   };
-  const newest = values[values.length - 1];
-  return { paint, about: { title, summary: `${title}: ${newest === undefined ? "nothing yet" : `now ${say(newest)}`}. Arrow keys read the points.` } };
+  const newest = layers.map((l) => `${l.name} ${say(/** @type {number} */ (l.line.mean.findLast((v) => v !== null) ?? 0))}`).join(", ");
+  return { paint, about: { title, summary: `${title}: ${values.length ? newest : "nothing yet"}. Arrow keys read the points.` } };
+}
+
+/** @param {SVGElement} root @param {{ name: string, line: import("./types.js").Envelope }[]} layers @param {{ x: (v: number) => number, y: (v: number) => number, low: number, high: number }} map */
+function layerLines(root, layers, map) {
+  const ends = layers.map(({ line }) => {
+    const i = line.mean.findLastIndex((v) => v !== null);
+    return i < 0 ? { x: 0, y: map.high } : { x: map.x(line.progress[i]), y: map.y(/** @type {number} */ (line.mean[i])) };
+  });
+  layers.forEach(({ line }, k) => {
+    const d = line.mean.flatMap((v, i) => (v === null ? [] : [`${map.x(line.progress[i]).toFixed(1)} ${map.y(v).toFixed(1)}`]));
+    if (d.length > 1) root.append(svg("path", { class: k % 2 ? "hero dashed" : "hero", d: `M${d.join("L")}` }));
+  });
+  const heights = spread(ends.map((e) => e.y + 4 + 14), 15, map.low, map.high - 2);
+  layers.forEach(({ name }, k) => root.append(text(ends[k].x + 6, heights[k], name, "a halo")));
+}
+
+/** @param {{ name: string, line: import("./types.js").Envelope }[]} layers @param {(v: number) => number} x @param {(v: number) => number} y @param {(v: number) => string} say */
+function lineStops(layers, x, y, say) {
+  const first = layers[0].line;
+  return first.progress.flatMap((p, i) => {
+    const told = layers.map((l) => `${l.name} ${l.line.mean[i] === null || l.line.mean[i] === undefined ? "not finite" : say(/** @type {number} */ (l.line.mean[i]))}`);
+    const at = first.mean[i];
+    return at === null ? [] : [{ x: x(p), y: y(at), words: `${percent(p)}: ${told.join(", ")}` }];
+  });
 }

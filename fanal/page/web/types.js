@@ -15,6 +15,7 @@
 /** @typedef {{ domain: string, points: Points | null, ghosts: Ghost[] }} DomainPanel */
 /** @typedef {{ run: string, eval_set: string, unit: string, low: number, high: number, panels: DomainPanel[] }} DomainsChart */
 /** @typedef {{ name: string, licence: string, origin: string, documents: number, bytes: number, tokens: number, bytes_per_token: number }} CorpusRow */
+/** @typedef {{ stage: string, phase: string, seconds: number | null, documents_in: number | null, documents_out: number | null, bytes_in: number | null, bytes_out: number | null, removed: Record<string, number>, alarms: string[] }} DataStage */
 /** @typedef {{ planned_frac: number, planned_tokens: number | null, consumed_tokens: number | null }} PhaseShare */
 /** @typedef {{ domain: string, phases: PhaseShare[], epochs: number | null }} MixtureRow */
 /** @typedef {{ label: string, first: number, last: number, phase: string }} MixturePhase */
@@ -44,6 +45,7 @@
  * @property {LadderChart | null} ladder
  * @property {DomainsChart | null} domains
  * @property {CorpusRow[]} corpus
+ * @property {DataStage[]} data_stages
  * @property {MixtureChart | null} mixture
  * @property {RouterChart | null} router
  * @property {{ happenings: Happening[], left_out: number }} timeline
