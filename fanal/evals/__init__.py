@@ -1,0 +1,1 @@
+"""(model, batches) → scores: token-weighted sums, independent of how the text was cut into batches."""

@@ -14,6 +14,7 @@ from typing import Protocol
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+from numpy.typing import ArrayLike
 
 from fanal.data.batches import Batch
 from fanal.record import metrics
@@ -108,8 +109,8 @@ class PackedSet:
     """UTF-8 bytes of the scored tokens, by domain."""
 
 
-RowNats = Callable[[Batch], tuple[np.ndarray, np.ndarray]]
-"""Nats and number of scored tokens of each row of a batch."""
+RowNats = Callable[[Batch], tuple[ArrayLike, ArrayLike]]
+"""Nats and number of scored tokens of each row of a batch; they may still be on the device."""
 
 
 def pack(eval_set: EvalSet, batch_seqs: int, seq_tokens: int) -> PackedSet:
@@ -123,9 +124,9 @@ def pack(eval_set: EvalSet, batch_seqs: int, seq_tokens: int) -> PackedSet:
 def score(row_nats: RowNats, packed: PackedSet) -> EvalScore:
     """Score every row of an eval set and add up by domain, in double precision."""
     tallies = {domain: Tally(0.0, 0, num_bytes) for domain, num_bytes in packed.num_bytes.items()}
-    for item in packed.batches:
-        nats_B, tokens_B = row_nats(item.batch)
-        for domain, nats, tokens in zip(item.rows, nats_B, tokens_B, strict=True):
+    results = [row_nats(item.batch) for item in packed.batches]  # all are given to the device before the first is read
+    for item, (nats_B, tokens_B) in zip(packed.batches, results, strict=True):
+        for domain, nats, tokens in zip(item.rows, np.asarray(nats_B), np.asarray(tokens_B), strict=True):
             if domain is not None:
                 tallies[domain] += Tally(float(nats), int(tokens))
     return EvalScore(tallies)

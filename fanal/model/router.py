@@ -82,7 +82,7 @@ def order_statistic(
     low_E = jnp.min(values_TE, axis=0, where=valid_T[:, None], initial=jnp.inf)
     high_E = jnp.max(values_TE, axis=0, where=valid_T[:, None], initial=-jnp.inf)
 
-    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: Int[Array, ""], ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low_E, high_E = ends
         middle_E = (low_E + high_E) / 2
         count_E = jnp.sum((values_TE <= middle_E[None]) & valid_T[:, None], axis=0, dtype=jnp.int32)

@@ -25,8 +25,11 @@ class Quantiles:
     """One prediction: its median and its 80 % interval."""
 
     p10: float
+    """One in ten should end below this."""
     p50: float
+    """Median."""
     p90: float
+    """One in ten should end above this."""
 
 
 @dataclass(frozen=True)

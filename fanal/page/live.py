@@ -23,6 +23,7 @@ from fanal.record.read import Record
 MIN_SECONDS = 0.5
 SHARE_OF_A_CORE = 0.1
 KEPT_VIEWS = 32
+COPY_TRIES = 5
 _PART = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,100}")
 
 
@@ -59,10 +60,14 @@ class LivePage:
         """A recent view by its name, or None."""
         return self._views.get(name)
 
-    def record_file(self, name: str) -> Path | None:
+    def record_bytes(self, name: str) -> bytes | None:
         """The record's file of that name, or None; `name` is looked up and never made into a path."""
         folder = self._folder()
-        return dict(record_files(folder)).get(name) if folder else None
+        path = dict(record_files(folder)).get(name) if folder else None
+        try:
+            return path.read_bytes() if path else None
+        except FileNotFoundError:  # a log that was closed into a segment since it was listed
+            return None
 
     def _folder(self) -> Path | None:
         try:
@@ -86,6 +91,16 @@ def manifest_sha256(folder: Path) -> str | None:
     """SHA-256 of the record's own manifest, or None before there is one."""
     path = folder / MANIFEST_FILE
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def record_copy(folder: Path) -> dict[str, bytes]:
+    """Every file of a record as it is now, its manifest last; a log closed in between is looked for again."""
+    for _ in range(COPY_TRIES - 1):
+        try:
+            return {name: path.read_bytes() for name, path in record_files(folder)}
+        except FileNotFoundError:
+            continue
+    return {name: path.read_bytes() for name, path in record_files(folder)}
 
 
 def record_files(folder: Path) -> list[tuple[str, Path]]:

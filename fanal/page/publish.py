@@ -1,9 +1,9 @@
 """The page as plain files for any file server: what the server serves, written once, children first.
 
 A reader never finds a manifest before what it names: new files go in whole (temporary, fsync, rename),
-the manifest last. A second call writes only what changed. Files that are not ours are never touched,
-and a folder that holds other things is refused. The record's own files go along, so that
-`fanal verify` works on the copy.
+the manifest last. A second call writes only what changed, and takes away no file but its own outdated
+views and the copies of logs that the record has closed. A folder that holds other things is refused.
+The record's own files go along, so that `fanal verify` works on the copy.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import fanal
 from fanal.errors import RefusedError
-from fanal.page.live import manifest_sha256, record_files
+from fanal.page.live import manifest_sha256, record_copy
 from fanal.page.site import KIND, assets, view
 from fanal.page.state import page_state
 from fanal.page.words import counted, figure
@@ -67,11 +67,11 @@ def publish(path: Path | str, dest: Path | str) -> PublishReport:
     source, target = find_record(Path(path)), Path(dest)
     _hold_dest(source, target)
     newest = view(page_state(fanal.open(source)), manifest_sha256(source))
-    shared = assets()
+    shared, copied = assets(), record_copy(source)
     written: list[int] = []
     files = [
         *((name, body) for name, body in shared.files.items()),
-        *((f"record/{name}", found.read_bytes()) for name, found in record_files(source)),
+        *((f"record/{name}", body) for name, body in copied.items()),
         (newest.name, newest.body),
         ("index.html", shared.index),
         ("manifest.json", newest.manifest),
@@ -79,7 +79,7 @@ def publish(path: Path | str, dest: Path | str) -> PublishReport:
     for name, body in files:
         if _put(target / name, body):
             written.append(len(body))
-    for old in _old_views(target, newest.name):
+    for old in [*_old_views(target, newest.name), *_closed_logs(target / "record", copied)]:
         old.unlink()
     return PublishReport(str(dest), newest.name, len(files), len(written), sum(written))
 
@@ -117,6 +117,12 @@ def _put(path: Path, body: bytes) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, body)
     return True
+
+
+def _closed_logs(copy: Path, copied: dict[str, bytes]) -> list[Path]:
+    """Logs of an earlier copy that the record has since closed into segments."""
+    logs = copy.glob("runs/*/*/*/log/*.log")
+    return [path for path in logs if path.relative_to(copy).as_posix() not in copied]
 
 
 def _old_views(dest: Path, newest: str) -> Iterator[Path]:

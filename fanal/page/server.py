@@ -15,7 +15,7 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from fanal.errors import FanalError, RecordError
@@ -59,8 +59,8 @@ def _answer(name: str, headers: Mapping[str, str], page: LivePage, shared: Asset
         return _bytes(shared.files[name], name, IMMUTABLE)
     if name.startswith("view/") and (body := page.view_body(name)) is not None:
         return _bytes(body, name, IMMUTABLE)
-    if name.startswith("record/") and (path := page.record_file(name.removeprefix("record/"))) is not None:
-        return FileResponse(path, media_type="application/octet-stream", headers={**GUARD, "Cache-Control": TAIL_CACHE})
+    if name.startswith("record/") and (body := page.record_bytes(name.removeprefix("record/"))) is not None:
+        return _bytes(body, "record", TAIL_CACHE)
     return Response(
         "not found\n", status_code=404, media_type="text/plain", headers={**GUARD, "Cache-Control": "no-store"}
     )

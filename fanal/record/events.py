@@ -2,7 +2,7 @@
 
 An event is a kind, the run, attempt and writer it belongs to, the writer's sequence number, the
 time (ns since 1970, UTC), a step or none, and the fields named here. Unknown fields and missing
-ones are errors where the event is born. `docs/events.md` is generated from this table.
+ones are errors where the event is born. `python -m fanal.record.events > docs/events.md` writes the page.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 Json = Any
-"""What `json` can hold; non-finite numbers travel as the strings `NaN`, `Infinity`, `-Infinity`."""
+"""What `json` can hold, and floats that are not finite (`values.py` says how those travel)."""
 
 
 @dataclass(frozen=True)
@@ -208,3 +208,23 @@ def _fits(value: Json, declared: str) -> bool:
 
 def _nearest(word: str, known: Mapping[str, object]) -> str:
     return ", ".join(get_close_matches(word, known, n=3, cutoff=0.0)) or "none"
+
+
+def as_page() -> str:
+    """The table as `docs/events.md`."""
+    lines = [
+        "# Events",
+        "",
+        "Generated from `fanal/record/events.py` by `python -m fanal.record.events > docs/events.md`.",
+        "",
+        "Every event has a kind, a run, an attempt, a writer, a sequence number in its writer, a time (ns since 1970,",
+        "UTC) and a step or none, and the fields below. A `?` says that a field may be null or absent.",
+    ]
+    for name, kind in KINDS.items():
+        lines += ["", f"## `{name}`", "", f"{kind.text}.", "", "| field | type | what |", "|---|---|---|"]
+        lines += [f"| `{field_name}` | {known.type} | {known.text} |" for field_name, known in kind.fields.items()]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_page(), end="")

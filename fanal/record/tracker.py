@@ -47,6 +47,11 @@ class Run:
         self._ended = False
         self._child = False
 
+    @property
+    def place(self) -> WriterPath | None:
+        """Where this process writes; None where it does not."""
+        return self._writer.place if self._writer else None
+
     def log(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Record one row; without `step`, the step after the last one. Never raises."""
         if type(step) is not int:
@@ -60,7 +65,7 @@ class Run:
         try:
             keys, values = tuple(metrics), tuple(metrics.values())
         except CONVERSION_ERRORS:
-            self._notices.once("mapping", f"log: {type(metrics).__name__} is no mapping of keys to numbers: kept as such")
+            self._notices.once("mapping", f"log: {type(metrics).__name__} is no mapping: kept as such")
             writer.other(step, {"": encode(metrics)})
             return
         types = tuple(map(type, values))
@@ -196,7 +201,8 @@ def start(folder: Path, how: Start) -> Run:
     )
     if how.config is not None:
         opened.event("config", config=dict(how.config))
-    for saved in save_dead_writers(folder, Notices(run)):
+    ours = {place for run in _open.values() if (place := run.place) is not None}
+    for saved in save_dead_writers(folder, ours, Notices(opened.id)):
         opened.event(
             "recovered",
             of_writer=saved.writer.name,

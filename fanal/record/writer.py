@@ -126,6 +126,7 @@ class Writer:
         self.abandon()
         if (failed := self._closing.finish()) is not None:
             self._notices.once("closing", f"the log was kept but not closed: {failed}")
+            manifest.commit(self.place.record)
 
     def _plain_row(self, group: Group, step: int, now: int, values: tuple[Any, ...]) -> None:
         log = self._log

@@ -98,11 +98,16 @@ def compile_programs(run: RunPlan) -> Programs:
     """Trace, lower and compile the programs of a plan for its batch."""
     began = time.monotonic()
     state = init_state(run)
-    batch = _empty_batch(run)
-    step = jax.jit(partial(told_step, run), donate_argnums=0).lower(state, batch, Rates.of(run)).compile()
-    scores = jax.jit(row_nats).lower(state, batch).compile()
+    step = compile_step(run, state)
+    scores = jax.jit(row_nats).lower(state, _empty_batch(run)).compile()
     continue_prompt(state.model, state.router_bias_LE, [0], 1, buffer_tokens=run.seq_tokens)  # kept in its own cache
     return Programs(step, scores, time.monotonic() - began)
+
+
+def compile_step(run: RunPlan, state: TrainState) -> Callable[[TrainState, StepBatch, Rates], Any]:
+    """The step alone, which is most of it; `state` gives shapes and dtypes."""
+    step = jax.jit(partial(told_step, run), donate_argnums=0)
+    return step.lower(state, _empty_batch(run), Rates.of(run)).compile()
 
 
 def told_step(run: RunPlan, state: TrainState, batch: StepBatch, rates: Rates) -> tuple[TrainState, StepReport]:
@@ -111,9 +116,10 @@ def told_step(run: RunPlan, state: TrainState, batch: StepBatch, rates: Rates) -
     return make_step(replace(run, optimizer=replace(run.optimizer, **told)))(state, batch)
 
 
-def to_device(batch: Batch) -> StepBatch:
-    """A batch's arrays as the programs take them."""
-    return StepBatch(*(jnp.asarray(getattr(batch, name)) for name in ARRAYS))
+def arrays_of(batch: Batch) -> StepBatch:
+    """A batch's arrays as the programs take them; the call moves them, faster than any move before it."""
+    on_host: list[Any] = [getattr(batch, name) for name in ARRAYS]
+    return StepBatch(*on_host)
 
 
 def row_nats(state: TrainState, batch: StepBatch) -> tuple[Float[Array, " B"], Int[Array, " B"]]:
@@ -133,4 +139,4 @@ def row_nats(state: TrainState, batch: StepBatch) -> tuple[Float[Array, " B"], I
 def _empty_batch(run: RunPlan) -> StepBatch:
     sizes = (run.batch_seqs, run.seq_tokens)
     ids, flags = np.zeros(sizes, np.int32), np.zeros(sizes, np.bool_)
-    return to_device(Batch(ids, ids, ids, ids, flags, flags, 0, ()))
+    return arrays_of(Batch(ids, ids, ids, ids, flags, flags, 0, ()))

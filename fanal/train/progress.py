@@ -18,7 +18,8 @@ class Progress:
 
     def __init__(
         self, run: str, steps: tuple[int, int], batch_tokens: int, *, quiet: bool = False, to: TextIO | None = None
-    ):
+    ) -> None:
+        """`steps` are the last one done and the last one of all; `to` is standard error where absent."""
         self._to = to or sys.stderr
         self._run, self._batch_tokens = run, batch_tokens
         self._first, self._last = steps

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import jax
-import numpy as np
+from jaxtyping import Array
 
 from fanal.campaign.derived import RunPlan
 from fanal.data.batches import Batch
@@ -22,7 +22,7 @@ from fanal.record.files import canonical, sha256
 from fanal.train import checkpoint
 from fanal.train.checkpoint import CheckpointInfo, CheckpointRef
 from fanal.train.clock import Clock
-from fanal.train.compile import Rates, shape_of, to_device
+from fanal.train.compile import Rates, arrays_of, shape_of
 from fanal.train.inputs import Samples, TrainInputs, TrainResult
 from fanal.train.journal import Dispatched, Journal
 from fanal.train.progress import Progress
@@ -51,11 +51,13 @@ class Session:
             self.programs = inputs.compiler.programs(run)
         self.rates = Rates.of(run)
         self.progress = Progress(run.run, (self.step, run.num_steps), run.batch_tokens, quiet=inputs.settings.quiet)
+        self._say_incomplete()
 
     def begin(self) -> TrainState:
         """The state to go on from; a run that begins is measured before its first step."""
         self.saved_at = time.monotonic()
         if self.found is not None:
+            self.progress.say(f"goes on after step {self.step} from {self.found.path}")
             return checkpoint.load(self.found, jax.eval_shape(partial(init_state, self.run)))
         state = init_state(self.run)
         self.evaluate(0, state)
@@ -71,7 +73,7 @@ class Session:
         """Give a step to the device, and write the row of the one before while it runs."""
         began = time.monotonic()
         with self.clock.part("step"):
-            state, report = self.programs.step(state, to_device(batch), self.rates)
+            state, report = self.programs.step(state, arrays_of(batch), self.rates)
         drawn = self.inputs.batches.domain_tokens(step * self.run.batch_seqs)
         self.journal.step(Dispatched(step, report, drawn, began))
         self.step = step
@@ -118,9 +120,14 @@ class Session:
         self.journal.flush()
         if self.saved_step != self.step:
             self._save(self.step, state, keep=False)
-        self.inputs.record.finish(outcome, self.inputs.stop.reason or None)
+        self.inputs.record.finish(outcome, self.inputs.stop.reason if outcome == "interrupted" else None)
         self.progress.close()
         return _result(self.run, outcome, self._info(state, keep=True))
+
+    def _say_incomplete(self) -> None:
+        folder = self.inputs.checkpoints
+        for path in checkpoint.list_checkpoints(folder).incomplete if folder else ():
+            self.progress.say(f"{path} is incomplete, for saving it was cut short; it is not used")
 
     def _continued(self, prompt: str, samples: Samples, state: TrainState) -> str:
         ids = samples.tokenizer.encode(prompt)
@@ -128,9 +135,8 @@ class Session:
         more = continue_prompt(state.model, state.router_bias_LE, ids, samples.tokens, buffer_tokens=room)
         return samples.tokenizer.decode(more)
 
-    def _row_nats(self, state: TrainState, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        nats_B, tokens_B = self.programs.row_nats(state, to_device(batch))
-        return np.asarray(nats_B), np.asarray(tokens_B)
+    def _row_nats(self, state: TrainState, batch: Batch) -> tuple[Array, Array]:
+        return self.programs.row_nats(state, arrays_of(batch))
 
     def _save(self, step: int, state: TrainState, *, keep: bool) -> None:
         folder = self.inputs.checkpoints

@@ -8,7 +8,7 @@ import pytest
 
 from fanal.data.batches import Batch
 from fanal.evals.perplexity import Tally, pack, score
-from fanal.train.compile import row_nats, to_device
+from fanal.train.compile import arrays_of, row_nats
 from fanal.train.state import init_state
 from tests.worlds.train import DOMAINS, SEQ_TOKENS, MadeEvalSet, tiny_run
 
@@ -49,7 +49,7 @@ def test_f4_the_model_s_loss_does_not_move_when_the_eval_batch_size_does() -> No
     program = jax.jit(row_nats)
 
     def on_host(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        nats_B, tokens_B = program(state, to_device(batch))
+        nats_B, tokens_B = program(state, arrays_of(batch))
         return np.asarray(nats_B), np.asarray(tokens_B)
 
     found = [score(on_host, pack(eval_set, batch_seqs, SEQ_TOKENS)) for batch_seqs in (1, 4, 7)]

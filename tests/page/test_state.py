@@ -121,7 +121,7 @@ def test_that_the_forecast_came_first_is_computed_from_sequence_numbers(grown: G
     assert sealed.band is not None
     assert sealed.band.before_step_0
     late = start(tmp_path / "record", Start(id="hero", role="hero"))
-    late.log({metrics.TRAIN_LOSS: 5.0}, step=0)
+    late.log({metrics.TRAIN_LOSS: 5.0, metrics.PULSE_MACRO: 5.0}, step=0)
     late.event("forecast", sha256="0" * 64, document=grown.made.document)
     hero = page_state(fanal.open(tmp_path)).hero
     late.finish()

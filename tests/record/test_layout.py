@@ -46,7 +46,8 @@ def test_a_newer_format_is_said(tmp_path: Path) -> None:
 
 def test_a_changed_header_is_said(tmp_path: Path) -> None:
     layout.open_record(tmp_path)
-    (tmp_path / "record.json").write_bytes((tmp_path / "record.json").read_bytes().replace(b'"format":1', b'"format":2'))
+    path = tmp_path / "record.json"
+    path.write_bytes(path.read_bytes().replace(b'"format":1', b'"format":2'))
     with pytest.raises(RecordError, match="has changed since it was written"):
         layout.read_header(tmp_path)
 

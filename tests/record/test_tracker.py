@@ -83,8 +83,8 @@ def test_odd_values_and_keys_are_kept_and_never_raise(tmp_path: Path, capfd: pyt
         def item(self) -> float:
             raise RuntimeError("no")
 
-    keys = ["", "length", "__proto__", "a.b", "a/b", "a", "[x] y", "损失/训练", "../../etc", "k" * 10_000, "x ", "\ud800"]
-    keys += ["\u00e9", "e\u0301", "\x00\x1b", "\u202e", "$float"]
+    keys = ["", "length", "__proto__", "a.b", "a/b", "a", "[x] y", "损失/训练", "../../etc", "k" * 10_000, "x "]
+    keys += ["\ud800", "\u00e9", "e\u0301", "\x00\x1b", "\u202e", "$float"]
     run = start(tmp_path / "r", Start(id="odd"))
     run.log({key: float(n) for n, key in enumerate(keys)}, 0)
     run.log({"t": "text", "none": None, "arr": np.arange(3), "h": Hostile(), "ok": 1.0, 3: 2.0}, 1)  # pyright: ignore
@@ -191,7 +191,7 @@ def test_a_second_init_ends_the_first_run(tmp_path: Path) -> None:
     fanal.init(dir=tmp_path / "r", id="b")
     assert fanal.open(tmp_path / "r").runs["a"].attempts[0].outcome == "finished"
     fanal.finish()
-    with pytest.raises(RuntimeError, match="call fanal.init"):
+    with pytest.raises(RuntimeError, match=r"call fanal\.init"):
         fanal.log({"x": 1.0})
 
 

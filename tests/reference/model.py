@@ -12,21 +12,13 @@ from typing import Any
 
 import numpy as np
 
-PARTS = (
-    *(
-        "embedding_norm",
-        "attention_norm",
-        "mlp_norm",
-        "final_norm",
-        "latent_norm",
-        "qk_norm",
-        "qk_scale",
-        "score_scale",
-    ),
-    *("rotary", "partial_rotary", "half_split", "window", "full_layers", "full_without_positions"),
-    *("document_mask", "causal", "grouped_heads", "attention_residual", "experts", "shared_experts", "gate", "latent_up", "sigmoid"),
-    *("unbiased_weights", "biased_choice", "renormalised", "weight_sum", "capacity", "padding_mask", "padding_slots"),
-)
+NORMS = ("embedding_norm", "attention_norm", "mlp_norm", "final_norm", "latent_norm", "qk_norm")
+ATTENTION = ("qk_scale", "score_scale", "rotary", "partial_rotary", "half_split", "grouped_heads", "attention_residual")
+SIGHT = ("window", "full_layers", "full_without_positions", "document_mask", "causal")
+EXPERTS = ("experts", "shared_experts", "gate", "latent_up", "capacity")
+ROUTER = ("sigmoid", "unbiased_weights", "biased_choice", "renormalised", "weight_sum")
+PADDING = ("padding_mask", "padding_slots")
+PARTS = (*NORMS, *ATTENTION, *SIGHT, *EXPERTS, *ROUTER, *PADDING)
 """Every part that `without` can remove."""
 
 

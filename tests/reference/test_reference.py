@@ -95,7 +95,7 @@ def test_three_steps_agree_with_the_second_writing_to_1e_9() -> None:
     assert empty > 0, "the world must leave an expert empty"
 
 
-@pytest.mark.parametrize("part", [p for p in model.PARTS if not p.startswith("padding")])
+@pytest.mark.parametrize("part", [p for p in model.PARTS if p not in model.PADDING])
 def test_each_part_of_the_forward_pass_shows(part: str) -> None:
     state, (logits, *_) = first_step()
     bias_LE = np.asarray(state.router_bias_LE)
@@ -103,7 +103,7 @@ def test_each_part_of_the_forward_pass_shows(part: str) -> None:
     assert np.abs(np.asarray(logits).reshape(-1, RUN.model.vocab) - without).max() > 1e-4
 
 
-@pytest.mark.parametrize("part", ["padding_mask", "padding_slots"])
+@pytest.mark.parametrize("part", model.PADDING)
 def test_each_rule_of_padding_shows(part: str) -> None:
     state = lively_state(RUN, jnp.dtype("float64"))
     params, bias_LE = arrays(state.model), np.asarray(state.router_bias_LE)

@@ -243,3 +243,16 @@ def test_every_prompt_is_continued_when_samples_are_due(compiler: Compiler) -> N
     assert [(step, prompt) for step, prompt, _ in found] == [(s, p) for s in (0, 6, 12) for p in samples.prompts]
     assert all(len(text) <= 5 for _, _, text in found)
     assert len({text for _, _, text in found}) > 1
+
+
+def test_a_resume_says_where_it_goes_on_and_names_what_a_kill_left(
+    compiler: Compiler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "ckpt" / "d16"
+    train(tiny_run(), stopping_inputs(compiler, folder, 5))
+    (folder / "step-9").mkdir()
+    train(tiny_run(), tiny_inputs(compiler, folder, settings=LoopSettings(quiet=False)))
+    said = capsys.readouterr().err
+    assert f"d16: goes on after step 6 from {folder / 'step-6'}" in said
+    assert f"{folder / 'step-9'} is incomplete" in said
+    assert not (folder / "step-9").exists()

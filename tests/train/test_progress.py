@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from fanal.train import progress
 from fanal.train.progress import Progress
 
@@ -19,7 +21,7 @@ def test_quiet_writes_nothing() -> None:
     assert to.getvalue() == ""
 
 
-def test_a_file_gets_a_line_now_and_then_and_at_the_end(monkeypatch) -> None:
+def test_a_file_gets_a_line_now_and_then_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     to = io.StringIO()
@@ -48,3 +50,11 @@ def test_a_terminal_gets_a_bar_with_loss_pace_and_time_left() -> None:
     assert "loss 2.500" in last
     assert "tokens/s" in last
     assert "left" in last
+
+
+def test_a_word_about_the_run_is_a_line_of_its_own_in_a_file_and_above_a_bar() -> None:
+    for to in (io.StringIO(), Terminal()):
+        shown = Progress("d32", (0, 4), 100, to=to)
+        shown.say("goes on after step 3")
+        shown.close()
+        assert "d32: goes on after step 3\n" in to.getvalue()
