@@ -60,7 +60,8 @@ class LanguageModel(eqx.Module):
 
         `slots_per_expert` replaces the capacity of the shape; the number of tokens drops nothing.
         """
-        shape, slots = self.shape, slots_per_expert or capacity(self.shape, inputs_BS.size)
+        shape = self.shape
+        slots = capacity(shape, inputs_BS.size) if slots_per_expert is None else slots_per_expert
         seen = sight(segments_BS, positions_BS, valid_BS, shape, self.embedding.dtype)
 
         def layer(x_BSD: Array, of_layer: tuple[Block, Array, Array]) -> tuple[Array, LayerReport]:

@@ -102,7 +102,7 @@ def progress_of(record: SeenRecord, view: CampaignView) -> Progress:
         rail_scale=scale,
         started_ns=min(times, default=None),
         last_ns=max(times, default=None),
-        seconds_left=_seconds_left(runs, view) if live else None,
+        seconds_left=_seconds_left(stages, runs, view) if live else None,
         current_stage=next((s.stage for s in reversed(stages) if s.phase is Phase.RUNNING), None) if live else None,
         current_run=current.run if current else None,
         pace_seconds=current.pace_seconds if current else None,
@@ -174,36 +174,55 @@ def _timed(row: RunRow) -> bool:
     return row.phase is Phase.FINISHED or row.seconds_left is not None
 
 
-def _whole_seconds(row: RunRow, cost: _Cost | None) -> float | None:
-    """Of one run from end to end: as measured, by its own pace, or by the cost of the runs before it."""
-    if _timed(row):
-        return row.seconds + (row.seconds_left or 0.0)
-    return cost.of(row.flops) if cost and row.flops else None
+@dataclass(frozen=True)
+class _Timing:
+    """What this record says about the length of its trainings."""
+
+    stages: dict[str, float]
+    """Wall time of each training that ended, start and compilation among it, by run."""
+    cost: _Cost | None
+    opening_seconds: float
+    """What the newest size took beside its steps: its first seed compiles."""
+
+    def whole_seconds(self, row: RunRow) -> float | None:
+        """Of one training from end to end: as measured, by its own pace, or by the sizes before it."""
+        if row.phase is Phase.FINISHED:
+            return self.stages.get(row.run, row.seconds)
+        opening = self.opening_seconds if row.run == row.size else 0.0
+        if row.seconds_left is not None:
+            return opening + row.seconds + row.seconds_left
+        return opening + self.cost.of(row.flops) if self.cost and row.flops else None
 
 
-def _seconds_left(runs: list[RunRow], view: CampaignView) -> float | None:
+def _timing(stages: list[StageRow], runs: list[RunRow]) -> _Timing:
+    took = {s.stage.removeprefix("train/"): s.seconds for s in stages if s.seconds and s.stage.startswith("train/")}
+    openings = [took[r.run] - r.seconds for r in runs if r.run in took and r.run == r.size]
+    return _Timing(took, _cost(runs), max(0.0, openings[-1]) if openings else 0.0)
+
+
+def _seconds_left(stages: list[StageRow], runs: list[RunRow], view: CampaignView) -> float | None:
     if not view.runs:
         return next((r.seconds_left for r in reversed(runs) if r.seconds_left is not None), None)
-    cost = _cost(runs)
+    timing = _timing(stages, runs)
     left = 0.0
     for row in (r for r in runs if r.phase is not Phase.FINISHED and view.run(r.run)):
-        whole = _whole_seconds(row, cost)
+        whole = row.seconds_left if row.seconds_left is not None else timing.whole_seconds(row)
         if whole is None:
             return None
-        left += max(0.0, whole - row.seconds)
+        left += whole
     return left
 
 
 def _rail(stages: list[StageRow], runs: list[RunRow], view: CampaignView) -> tuple[list[RailPart], str]:
     """The parts side by side: as wide as they take, or equal where that is not known of all."""
-    cost = _cost(runs)
+    timing = _timing(stages, runs)
     parts: list[RailPart] = []
     data = [s for s in stages if s.stage.startswith("data/")]
     if view.runs or data:
         parts.append(_data_part(data, begun=any(r.phase is not Phase.PLANNED for r in runs)))
     for size in dict.fromkeys(r.size for r in runs):
         group = [r for r in runs if r.size == size]
-        known = [_whole_seconds(r, cost) for r in group]
+        known = [timing.whole_seconds(r) for r in group]
         seconds = None if None in known else sum(k or 0.0 for k in known)
         done = sum(r.frac if r.frac is not None else float(r.phase is Phase.FINISHED) for r in group) / len(group)
         parts.append(RailPart(size, _group_phase(group), 0.0, 0.0, done, seconds))

@@ -240,7 +240,7 @@ def _drawn_at(run: SeenRun, domain: str, steps: float) -> int | None:
     series = run.series(data_tokens(domain))
     if series is None:
         return None
-    inside = series.values[(series.steps < round(steps)) & np.isfinite(series.values)]
+    inside = series.values[(series.steps <= round(steps)) & np.isfinite(series.values)]
     return int(inside.max()) if inside.size else 0
 
 

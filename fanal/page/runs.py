@@ -156,7 +156,7 @@ def _rows(run: SeenRun | None) -> _Rows:
     here = _span_seconds(rows, newest)
     steps_here = int(rows.steps[newest].max() - rows.steps[newest].min())
     return _Rows(
-        step=int(rows.steps.max()) + 1,
+        step=int(rows.steps.max()),
         seconds=sum(_span_seconds(rows, rows.attempts == a) for a in np.unique(rows.attempts)),
         step_seconds=here / steps_here if steps_here else None,
         pace_seconds=float(np.median(np.diff(times[-PACE_ROWS:]))) / 1e9 if len(times) > 1 else None,

@@ -3,7 +3,7 @@
 A value that is not finite becomes null beside a mark that names its kind, so that strict JSON parsers
 read it and a chart leaves a gap with a count. Dense series are drawn as buckets of least, mean and
 most on a grid of steps that does not move while a run grows, so no spike hides. Costs one read of a
-series a call. Steps are attempted updates done, from 0.
+series a call. A row's step is the number of updates attempted when it was written.
 """
 
 import math
@@ -113,9 +113,10 @@ def envelope(series: Series, num_steps: int, max_buckets: int = MAX_BUCKETS) -> 
 
 
 def bucket_means(series: Series, width: int, num_columns: int) -> list[float | None]:
-    """Mean of the finite values in each of `num_columns` buckets of `width` steps; None where there is none."""
+    """Mean of the finite values in each of `num_columns` buckets of `width` steps, the first of them step 1."""
     means: list[float | None] = [None] * num_columns
-    for at, values, _ in _buckets(series.steps, series.values, width):
+    from_first = np.maximum(series.steps - 1, 0)
+    for at, values, _ in _buckets(from_first, series.values, width):
         finite = values[np.isfinite(values)]
         if finite.size and 0 <= at // width < num_columns:
             means[at // width] = float(f"{_mean(finite):.3g}")

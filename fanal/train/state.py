@@ -42,12 +42,11 @@ def init_state(run: RunPlan, dtype: jnp.dtype | None = None) -> TrainState:
     model = init_model(run.model, run.seed, dtype)
     work = wide(model.embedding.dtype)
     count = jax.dtypes.canonicalize_dtype(jnp.int64)
-    zero = jnp.zeros((), count)
     return TrainState(
         model=model,
         moments=init_moments(named(model)),
         router_bias_LE=jnp.zeros((run.model.num_layers, run.model.num_experts), work),
-        position=zero,
+        position=jnp.zeros((), count),  # three arrays: a donated state must not hold one buffer twice
         step=jnp.zeros((), count),
         updates=jnp.zeros((), count),
         guard=init_guard(run.optimizer, work, count),

@@ -187,7 +187,9 @@ def test_serving_says_its_address_first_and_ends_on_a_signal(tmp_path: Path) -> 
         taken.listen()
         port = taken.getsockname()[1]
         code = f"from fanal.page.server import serve; serve({str(tmp_path)!r}, port={port})"
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         assert child.stdout is not None
         address = child.stdout.readline().strip()
         child.terminate()

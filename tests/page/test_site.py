@@ -15,7 +15,16 @@ from tests.page.conftest import Grown
 WEB = Path(fanal.page.__file__).parent / "web"
 OURS = sorted(p for p in WEB.iterdir() if p.is_file())
 SCRIPTS = [p for p in OURS if p.suffix == ".js"]
-BANNED = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc", "javascript:")
+BANNED = (
+    "innerHTML",
+    "outerHTML",
+    "insertAdjacentHTML",
+    "document.write",
+    "eval(",
+    "new Function",
+    "srcdoc",
+    "javascript:",
+)
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
@@ -46,8 +55,12 @@ def test_the_pages_own_policy_is_the_servers_but_for_what_only_a_header_can_say(
 
 
 def test_vendored_files_are_the_ones_that_their_page_names() -> None:
-    listed = dict(re.findall(r"\| `([\w.-]+)` \|.*\| `([0-9a-f]{64})` \|", (WEB / "vendor" / "README.md").read_text("utf-8")))
-    found = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (WEB / "vendor").iterdir() if p.name != "README.md"}
+    listed = dict(
+        re.findall(r"\| `([\w.-]+)` \|.*\| `([0-9a-f]{64})` \|", (WEB / "vendor" / "README.md").read_text("utf-8"))
+    )
+    found = {
+        p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (WEB / "vendor").iterdir() if p.name != "README.md"
+    }
     assert listed == found
 
 
@@ -61,7 +74,11 @@ def test_every_reference_is_to_a_file_that_is_there_and_every_file_is_referred_t
     shared = assets()
     names = {name.removeprefix("assets/") for name in shared.files}
     texts = [shared.index, *(b for n, b in shared.files.items() if n.endswith((".js", ".css")) and "uPlot" not in n)]
-    used = {m for text in texts for m in re.findall(r"""["'(](?:\./|assets/)([\w.-]+\.(?:js|css|woff2|svg))["')]""", text.decode())}
+    used = {
+        m
+        for text in texts
+        for m in re.findall(r"""["'(](?:\./|assets/)([\w.-]+\.(?:js|css|woff2|svg))["')]""", text.decode())
+    }
     assert used == names
     assert {p.name for p in OURS} - {"index.html", "types.js"} <= {re.sub(r"\.[0-9a-f]{16}\.", ".", n) for n in names}
 

@@ -89,13 +89,17 @@ def test_values_that_are_not_finite_become_nulls_with_marks_and_counts(faulty_st
     assert math.isfinite(hero.high)
 
 
-def test_the_difference_is_the_eval_minus_the_median_and_leaves_out_what_is_not_finite(grown: Grown, faulty: Made) -> None:
+def test_the_difference_is_the_eval_minus_the_median_and_leaves_out_what_is_not_finite(
+    grown: Grown, faulty: Made
+) -> None:
     hero = grown.states["done"].hero
     scores = fanal.open(grown.made.record).runs["hero"].events("forecast.score")
     pulse = [e.fields for e in scores if e.fields["metric"] == metrics.PULSE_MACRO]
     assert hero is not None
     assert [d.inside for d in hero.differences] == [f["inside"] for f in pulse]
-    assert [d.difference for d in hero.differences] == pytest.approx([f["measured"] - f["p50"] for f in pulse], abs=1e-4)
+    assert [d.difference for d in hero.differences] == pytest.approx(
+        [f["measured"] - f["p50"] for f in pulse], abs=1e-4
+    )
     broken = page_state(fanal.open(faulty.record)).hero
     assert broken is not None
     assert all(math.isfinite(d.measured) for d in broken.differences)

@@ -9,7 +9,13 @@ NBSP = "\u00a0"
 
 @pytest.mark.parametrize(
     ("value", "digits", "said"),
-    [(0.5, 1, "0.5"), (-0.0135, 3, "−0.013"), (-0.0001, 2, "0.00"), (1234567.0, 0, "1,234,567"), (-1234.5, 1, "−1,234.5")],
+    [
+        (0.5, 1, "0.5"),
+        (-0.0135, 3, "−0.013"),
+        (-0.0001, 2, "0.00"),
+        (1234567.0, 0, "1,234,567"),
+        (-1234.5, 1, "−1,234.5"),
+    ],
 )
 def test_a_figure_has_a_real_minus_commas_and_no_negative_zero(value: float, digits: int, said: str) -> None:
     assert figure(value, digits) == said
@@ -17,7 +23,14 @@ def test_a_figure_has_a_real_minus_commas_and_no_negative_zero(value: float, dig
 
 @pytest.mark.parametrize(
     ("count", "said"),
-    [(0, "0"), (999, "999"), (1000, f"1.00{NBSP}K"), (999_960, f"1.00{NBSP}M"), (451_000, f"451{NBSP}K"), (9.83e12, f"9.83{NBSP}T")],
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, f"1.00{NBSP}K"),
+        (999_960, f"1.00{NBSP}M"),
+        (451_000, f"451{NBSP}K"),
+        (9.83e12, f"9.83{NBSP}T"),
+    ],
 )
 def test_a_count_is_told_in_three_figures(count: float, said: str) -> None:
     assert short(count) == said
@@ -41,7 +54,12 @@ def test_a_span_is_told_in_at_most_two_units(seconds: float, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0.2, f"about 1{NBSP}s"), (43.6, f"about 40{NBSP}s"), (100, f"about 2{NBSP}min"), (6400, f"about 1{NBSP}h 50{NBSP}min")],
+    [
+        (0.2, f"about 1{NBSP}s"),
+        (43.6, f"about 40{NBSP}s"),
+        (100, f"about 2{NBSP}min"),
+        (6400, f"about 1{NBSP}h 50{NBSP}min"),
+    ],
 )
 def test_an_estimate_is_rounded_to_what_it_can_claim(seconds: float, said: str) -> None:
     assert about(seconds) == said

@@ -91,7 +91,7 @@ def test_the_row_of_a_step_precedes_whatever_else_happens_at_it(compiler: Compil
         assert all(later >= (step or 0) for _, later in order[place:] if later is not None)
 
 
-@pytest.mark.parametrize("stop_at", [1, 5, 6, 10])
+@pytest.mark.parametrize("stop_at", [0, 1, 5, 6, 10])
 def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_undisturbed_one(
     compiler: Compiler, tmp_path: Path, undisturbed: tuple[Path, TrainInputs], stop_at: int
 ) -> None:

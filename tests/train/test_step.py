@@ -147,12 +147,13 @@ train = [f"fanal.train.{name}" for name in ("loss", "state", "step")]
 with install_import_hook(["fanal.model", "fanal.optim", *train], "beartype.beartype"):
     from tests.worlds.model import forward, lively_state, small_batch, small_run, strict
     from fanal.train.step import make_step
-    from fanal.model.decode import continue_prompt
+    from fanal.model.decode import empty_cache, next_logits
 run = small_run()
 state = lively_state(run)
 with strict():
     jax.eval_shape(make_step(run), state, small_batch())
-    continue_prompt(state.model, state.router_bias_LE, [1, 2], 2, buffer_tokens=8)
+    token, cache = jax.numpy.int32(1), empty_cache(state.model, 8)
+    jax.eval_shape(next_logits, state.model, state.router_bias_LE, token, token, cache)
 print("checked", hasattr(make_step, "__wrapped__"))
 """
 

@@ -87,6 +87,7 @@ class Made:
         self.domains = [s.name for s in self.written.corpus.source]
         self._stages_done, self._open_stage = 0, ""
         self._rung: Run | None = None
+        self._began = 0
         self._rung_step, self._rungs_done = 0, 0
         self._hero: Run | None = None
         self._hero_step = 0
@@ -117,6 +118,7 @@ class Made:
             last = round((frac if plan.run == until else 1.0) * plan.num_steps)
             with self._timed():
                 if self._rung is None:
+                    self._began = self.clock.now_ns
                     self.run.event("stage.start", stage=f"train/{plan.run}")
                     self._rung = start(self.record, Start(id=plan.run, role="rung", name=plan.run))
                 self._train(self._rung, plan, (self._rung_step, last))
@@ -124,7 +126,8 @@ class Made:
                 if last < plan.num_steps:
                     return self
                 self._rung.finish()
-                self.run.event("stage.end", stage=f"train/{plan.run}", seconds=9.0, cpu_seconds=17.0, report={})
+                spent = (self.clock.now_ns - self._began) / 1e9
+                self.run.event("stage.end", stage=f"train/{plan.run}", seconds=spent, cpu_seconds=2 * spent, report={})
                 self._rung, self._rung_step, self._rungs_done = None, 0, self._rungs_done + 1
         return self
 
@@ -163,7 +166,7 @@ class Made:
         self._hero_step -= 10
         with self._timed():
             self.run = start(self.record, Start(id="campaign", role="campaign"))
-            self._hero = start(self.record, Start(id="hero", role="hero", from_step=self._hero_step))
+            self._hero = start(self.record, Start(id="hero", role="hero", from_step=self._hero_step + 1))
         return self
 
     def finish(self) -> "Made":
@@ -193,10 +196,10 @@ class Made:
         noise = random.Random(f"{plan.run} {steps[0]}")
         if steps[0] == 0:
             self._first_events(run, plan)
-        for step in range(*steps):
+        for step in range(steps[0] + 1, steps[1] + 1):
             self.clock.wait(0.02 + 6e-11 * plan.counts.flops_per_token * plan.batch_tokens)
             self._row(run, plan, step, noise)
-            self._after(run, plan, step + 1, noise)
+            self._after(run, plan, step, noise)
 
     def _first_events(self, run: Run, plan: RunPlan) -> None:
         run.event("mixture", phases=_phases(self.written, plan, self.domains))
@@ -204,18 +207,18 @@ class Made:
 
     def _row(self, run: Run, plan: RunPlan, step: int, noise: random.Random) -> None:
         bad = plan.role == "hero" and step in self.recipe.bad_steps
-        loss = self._loss(plan, step / plan.num_steps) + noise.gauss(0, 0.11)
-        drawn = _drawn(self.written, plan, self.domains, step + 1)
+        loss = self._loss(plan, (step - 1) / plan.num_steps) + noise.gauss(0, 0.11)
+        drawn = _drawn(self.written, plan, self.domains, step)
         row: dict[str, float | int] = {
             metrics.TRAIN_LOSS: math.nan if bad else loss,
             metrics.TRAIN_SKIPPED: int(bad),
-            metrics.TRAIN_TOKENS: (step + 1) * plan.batch_tokens,
+            metrics.TRAIN_TOKENS: step * plan.batch_tokens,
             **{metrics.data_tokens(d): n for d, n in drawn.items()},
         }
         run.log(row, step=step)
         if bad:
             run.event("skip", step=step, reason="non_finite", loss=math.nan, limit=None)
-        if step % 10 == 0:
+        if step % 10 == 1:
             run.log(_router(plan, step, noise), step=step)
 
     def _after(self, run: Run, plan: RunPlan, step: int, noise: random.Random) -> None:
@@ -265,7 +268,9 @@ class Made:
 
 def _campaign(recipe: Recipe) -> Campaign:
     written = load(recipe.campaign)
-    written = replace(written, ladder=replace(written.ladder, extra_seeds=dict(list(written.ladder.extra_seeds.items())[:1])))
+    written = replace(
+        written, ladder=replace(written.ladder, extra_seeds=dict(list(written.ladder.extra_seeds.items())[:1]))
+    )
     if recipe.hostile is None:
         return written
     first, *others = written.corpus.source
@@ -339,7 +344,10 @@ def _router(plan: RunPlan, step: int, noise: random.Random) -> dict[str, float]:
     row: dict[str, float] = {}
     settled = 1 - 0.85 * min(1.0, step / (0.3 * plan.num_steps))
     for layer in range(plan.model.num_layers):
-        loads = [max(0.0, 1 + settled * math.sin(2.1 * e + layer) + noise.gauss(0, 0.08)) for e in range(plan.model.num_experts)]
+        loads = [
+            max(0.0, 1 + settled * math.sin(2.1 * e + layer) + noise.gauss(0, 0.08))
+            for e in range(plan.model.num_experts)
+        ]
         total = sum(loads)
         for expert, load_frac in enumerate(loads):
             row[metrics.router_load(layer, expert)] = load_frac * plan.model.num_experts / total

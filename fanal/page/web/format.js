@@ -58,6 +58,11 @@ export function duration(seconds) {
   return `${whole}${NBSP}s`;
 }
 
+/** A span to a tenth of a second where it is short. @param {number} seconds */
+export function span(seconds) {
+  return seconds < 9.95 ? `${fixed(seconds, 1)}${NBSP}s` : duration(seconds);
+}
+
 /** Milliseconds of a time in nanoseconds, which travels as a string since it exceeds 2^53. @param {string | number} ns */
 export function milliseconds(ns) {
   return Number(ns) / 1e6;

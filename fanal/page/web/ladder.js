@@ -53,7 +53,7 @@ function paint(chart, width) {
     root.append(text(left, 24, "No size has finished yet.", "t"));
     return { nodes: [root], stops: [], top, bottom: height };
   }
-  const logs = /** @type {[number, number]} */ ([Math.log10(Math.min(...flops)) - 0.15, Math.log10(Math.max(...flops)) + 0.08]);
+  const logs = /** @type {[number, number]} */ ([Math.log10(Math.min(...flops)) - 0.25, Math.log10(Math.max(...flops)) + 0.08]);
   const x = linear(logs, [left, width - right]);
   const rise = (/** @type {number} */ v) => Math.log(v - chart.asymptote);
   const heights = losses.map(rise);
@@ -100,10 +100,20 @@ function points(root, chart, map) {
   return chart.points.map((p) => {
     for (const seed of p.seeds.length > 1 ? p.seeds : []) root.append(svg("circle", { class: "seed", cx: map.x(p.flops), cy: map.y(seed), r: 2.5 }));
     root.append(svg("circle", { class: "inkf", cx: map.x(p.flops), cy: map.y(p.loss), r: 4.5 }));
-    root.append(text(map.x(p.flops) + 10, map.y(p.loss) - 6, `${p.size} · ${loss(p.loss)}`, "halo"));
+    const under = chart.path !== null && p.loss < middle(chart.path, p.flops);
+    const [dx, dy] = under ? [-10, 18] : [10, -6];
+    root.append(text(map.x(p.flops) + dx, map.y(p.loss) + dy, `${p.size} · ${loss(p.loss)}`, "halo", under ? "end" : "start"));
     const seeds = p.seeds.length > 1 ? `, mean of ${p.seeds.length} seeds` : "";
     return { x: map.x(p.flops), y: map.y(p.loss), words: `${p.size}: ${loss(p.loss)}${seeds}, ${short(p.flops)} FLOPs` };
   });
+}
+
+/** The forecast's median at a cost. @param {{ flops: number[], p50: number[] }} path @param {number} flops */
+function middle(path, flops) {
+  const i = path.flops.findIndex((c) => c >= flops);
+  if (i <= 0) return path.p50[i === 0 ? 0 : path.p50.length - 1];
+  const frac = Math.log(flops / path.flops[i - 1]) / Math.log(path.flops[i] / path.flops[i - 1]);
+  return path.p50[i - 1] + (path.p50[i] - path.p50[i - 1]) * frac;
 }
 
 /** @param {SVGElement} root @param {LadderChart} chart @param {Map2} map @param {{ x: number, y: number, words: string }[]} stops */

@@ -67,22 +67,41 @@ export function promises(rows) {
   return table(head, rows.map((r) => [r.name, raised(r.promised ?? "–"), el("b", {}, raised(r.now ?? "–")), r.note]));
 }
 
+/** Wall time divided: data, steps with their evals, starts with their compilation, and what is left. @param {Progress} progress */
+function divided(progress) {
+  const sum = (/** @type {number[]} */ values) => values.reduce((a, b) => a + b, 0);
+  const data = sum(progress.stages.filter((s) => s.stage.startsWith("data/")).map((s) => s.seconds ?? 0));
+  const rungs = sum(progress.runs.filter((r) => r.role === "rung").map((r) => r.seconds));
+  const rest = sum(progress.runs.filter((r) => r.role !== "rung").map((r) => r.seconds));
+  const starts = sum(
+    progress.runs.map((r) => {
+      const stage = progress.stages.find((s) => s.stage === `train/${r.run}`);
+      return stage?.seconds ? Math.max(0, stage.seconds - r.seconds) : 0;
+    }),
+  );
+  const hero = progress.runs.some((r) => r.role === "hero") ? "hero, steps and evals" : "steps";
+  return /** @type {[string, number, string][]} */ ([
+    ["data", data, "s3"],
+    ["rungs, steps and evals", rungs, "s6"],
+    [hero, rest, "s8"],
+    ["starts, compilation among them", starts, "s5"],
+  ]);
+}
+
 /** @param {Progress} progress */
 export function spent(progress) {
-  const data = progress.stages.filter((s) => s.stage.startsWith("data/")).reduce((sum, s) => sum + (s.seconds ?? 0), 0);
-  const rungs = progress.runs.filter((r) => r.role === "rung").reduce((sum, r) => sum + r.seconds, 0);
-  const rest = progress.runs.filter((r) => r.role !== "rung").reduce((sum, r) => sum + r.seconds, 0);
   const whole = progress.started_ns && progress.last_ns ? (Number(progress.last_ns) - Number(progress.started_ns)) / 1e9 : 0;
   if (whole < 1) return [absent("Wall time")];
-  const other = Math.max(0, whole - data - rungs - rest);
-  const shares = [["data", data, "s4"], ["rungs", rungs, "s6"], [progress.runs.some((r) => r.role === "hero") ? "hero" : "runs", rest, "s8"], ["other, compilation among it", other, "s2"]];
+  const known = divided(progress);
+  const other = Math.max(0, whole - known.reduce((sum, [, seconds]) => sum + seconds, 0));
+  const shares = [...known, /** @type {[string, number, string]} */ (["other", other, "s2"])];
   const bar = el("div", { class: "shares", "aria-hidden": "true" });
   for (const [, seconds, kind] of shares) {
     const piece = el("i", { class: `share ${kind}` });
     piece.style.flexGrow = String(seconds);
     bar.append(piece);
   }
-  const rows = shares.map(([name, seconds]) => el("li", {}, el("span", {}, String(name)), el("b", {}, `${duration(Number(seconds))}, ${percent(Number(seconds) / whole)}`)));
+  const rows = shares.map(([name, seconds]) => el("li", {}, el("span", {}, name), el("b", {}, `${duration(seconds)}, ${percent(seconds / whole)}`)));
   return [el("ul", { class: "visit" }, ...rows), bar, el("p", { class: "small" }, `Wall time since the campaign began: ${duration(whole)}.`)];
 }
 

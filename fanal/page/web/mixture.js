@@ -2,7 +2,7 @@
 
 import { absent, el, svg, table } from "./dom.js";
 import { Figure } from "./figure.js";
-import { duration, fixed, percent, short } from "./format.js";
+import { fixed, percent, short, span } from "./format.js";
 import { text } from "./heromarks.js";
 
 /** @typedef {import("./types.js").MixtureChart} MixtureChart */
@@ -103,7 +103,7 @@ export function stagesTable(stages) {
   const rows = stages.map((s) => {
     const removed = Object.entries(s.removed).map(([cause, count]) => `${fixed(count, 0)} ${cause.replaceAll("_", " ")}`);
     const text = [removed.join(", ") || "–", ...s.alarms].join("; ");
-    return [s.stage.replaceAll("_", " "), figure(s.documents_in), figure(s.documents_out), s.bytes_out === null ? "–" : `${short(s.bytes_out)}B`, text, s.seconds === null ? s.phase : duration(s.seconds)];
+    return [s.stage.replaceAll("_", " "), figure(s.documents_in), figure(s.documents_out), s.bytes_out === null ? "–" : `${short(s.bytes_out)}B`, text, s.seconds === null ? s.phase : span(s.seconds)];
   });
   return [table(head, rows)];
 }
@@ -118,7 +118,7 @@ export function opening(stages) {
   if (!stages.length) return [];
   const rows = stages.map((s) => {
     const kept = s.documents_out === null ? "" : `${fixed(s.documents_out, 0)} documents, `;
-    const words = s.phase === "running" ? "now" : `${kept}${s.seconds === null ? s.phase : duration(s.seconds)}`;
+    const words = s.phase === "running" ? "now" : `${kept}${s.seconds === null ? s.phase : span(s.seconds)}`;
     return el("li", { class: s.phase === "running" ? "is" : null }, el("span", {}, s.stage.replaceAll("_", " ")), el("b", {}, words));
   });
   return [el("h2", {}, "From documents to tokens"), el("ul", { class: "visit" }, ...rows)];

@@ -115,7 +115,8 @@ function draw(canvas, width, height, map, per, cell, colourOf) {
     row.forEach((value, i) => {
       if (value === null) return;
       pen.fillStyle = colourOf(value);
-      pen.fillRect(i * per, r * cell, Math.ceil(per * ratio) / ratio, cell);
+      const [from, to] = [i, i + 1].map((edge) => Math.round(edge * per * ratio) / ratio);
+      pen.fillRect(from, r * cell, to - from, cell);
     });
   });
 }
@@ -125,7 +126,7 @@ function columnWords(chart, map, i, say) {
   const values = map.cells.map((row, expert) => ({ expert, value: row[i] })).filter((v) => v.value !== null);
   const sorted = [...values].sort((a, b) => /** @type {number} */ (a.value) - /** @type {number} */ (b.value));
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
-  return `from step ${fixed(i * chart.column_steps, 0)}: least ${say(/** @type {number} */ (least.value))} (expert ${least.expert}), most ${say(/** @type {number} */ (most.value))} (expert ${most.expert})`;
+  return `from step ${fixed(i * chart.column_steps + 1, 0)}: least ${say(/** @type {number} */ (least.value))} (expert ${least.expert}), most ${say(/** @type {number} */ (most.value))} (expert ${most.expert})`;
 }
 
 /** @param {{ name: string, line: import("./types.js").Envelope }[]} layers @param {string} title @param {number | null} even @param {RouterChart} chart */
