@@ -115,9 +115,12 @@ def last_step(folder: Path, run: str) -> int:
 def attempt_rows(folder: Path, run: str, attempt: int) -> int:
     """Rows of one attempt."""
     view = fanal.open(folder).runs[run]
-    if len(view.attempts) < attempt or "train/loss" not in view.keys():
+    if len(view.attempts) < attempt:
         return 0
-    return len(view.series("train/loss", attempt=attempt).steps)
+    try:
+        return len(view.series("train/loss", attempt=attempt).steps)
+    except KeyError:  # the attempt has begun and logged nothing yet
+        return 0
 
 
 def first_row_ns(record: Record) -> int:

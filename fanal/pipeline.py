@@ -10,7 +10,7 @@ import json
 import math
 import resource
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -255,7 +255,7 @@ def tune_campaign(campaign: Campaign, options: RunOptions) -> SweepReport:
 
 
 @contextmanager
-def one_at_a_time(folder: Path) -> Iterator[None]:
+def one_at_a_time(folder: Path) -> Generator[None]:
     """Hold the campaign's folder for this process; the kernel lets go of it however the process ends."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
@@ -282,7 +282,7 @@ def hold_fingerprint(options: RunOptions, plan: CampaignPlan) -> None:
 
 
 @contextmanager
-def campaign_run(campaign: Campaign, plan: CampaignPlan, options: RunOptions) -> Iterator[Run]:
+def campaign_run(campaign: Campaign, plan: CampaignPlan, options: RunOptions) -> Generator[Run]:
     """The run that stages are written to; ended as what it was."""
     run = start(options.record, Start(project=campaign.name, id="campaign", name=campaign.title, role="campaign"))
     run.event("plan", fingerprint=plan.fingerprint, resolved=json.loads(plan.resolved))

@@ -9,14 +9,16 @@ import sys
 from pathlib import Path
 
 LOCKS = Path(__file__).parent
-OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-header", "--quiet")
+OPTIONS = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-header", "-q"]
 
 
 def resolve(name: str) -> None:
     """Write `locks/<name>.txt` from `locks/<name>.in`."""
     override = ("--override", "locks/override.txt") if name == "peer" else ()
-    command = (sys.executable, "-m", "uv", "pip", "compile", *OPTIONS, *override, f"locks/{name}.in", "-o", f"locks/{name}.txt")
-    subprocess.run(command, check=True, cwd=LOCKS.parent)
+    files = (f"locks/{name}.in", "-o", f"locks/{name}.txt")
+    subprocess.run(
+        (sys.executable, "-m", "uv", "pip", "compile", *OPTIONS, *override, *files), check=True, cwd=LOCKS.parent
+    )
 
 
 if __name__ == "__main__":

@@ -37,10 +37,8 @@ def commands(parser: argparse.ArgumentParser, before: str = "") -> dict[str, arg
 
 def arguments(parser: argparse.ArgumentParser) -> str:
     named = [a for a in parser._actions if a.dest != "help"]
-    return " ".join(
-        [a.dest for a in named if not a.option_strings]
-        + sorted(a.option_strings[-1] for a in named if a.option_strings)
-    )
+    positional = [a.dest for a in named if not a.option_strings]
+    return " ".join(positional + sorted(a.option_strings[-1] for a in named if a.option_strings))
 
 
 def test_the_commands_and_their_arguments_stay() -> None:

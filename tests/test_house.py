@@ -1,4 +1,4 @@
-"""Holds the house's measures: file and function lengths, parameters, imports at the top, no blanket except, module docstrings.
+"""Holds the house's measures: lengths, parameters, imports at the top, no blanket except, docstrings, words.
 
 A waiver is a line in `WAIVED` with its reason. Lengths are in lines of the file; docstrings and comments count.
 """
@@ -94,7 +94,8 @@ def test_waivers_are_still_needed() -> None:
     for key in WAIVED:
         file, _, name = key.rpartition(":")
         found = [f for f in functions(ROOT / file) if f.name == name]
-        assert found and num_parameters(found[0]) > MAX_PARAMETERS, f"{key} needs no waiver any more"
+        assert found, f"{key} is not there any more"
+        assert num_parameters(found[0]) > MAX_PARAMETERS, f"{key} needs no waiver any more"
 
 
 def test_the_project_speaks_of_itself_alone() -> None:

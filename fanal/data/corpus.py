@@ -78,7 +78,7 @@ class Corpus:
     stages: tuple[str, ...]
     """Folders of the stages, in order; each holds its `manifest.json`."""
 
-    def event_fields(self) -> dict[str, object]:
+    def event_fields(self) -> dict[str, Any]:
         """The fields of the `corpus` event."""
         hidden = {"shard", "shard_sha256", "num_seqs"}
         domains = [

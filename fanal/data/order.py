@@ -8,6 +8,7 @@ Costs integer arithmetic, about 15 µs a draw; it reads no file and keeps nothin
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import Any
 
 from fanal.campaign.derived import RunPlan
 from fanal.campaign.spec import Campaign
@@ -163,7 +164,7 @@ def _hold_epochs(campaign: Campaign, run: RunPlan, order: Order) -> None:
             )
 
 
-def mixture_event_fields(order: Order) -> dict[str, object]:
+def mixture_event_fields(order: Order) -> dict[str, Any]:
     """The fields of the `mixture` event: what each phase plans, by domain."""
     phases: list[dict[str, object]] = []
     for stretch in order.stretches:

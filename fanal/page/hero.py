@@ -1,9 +1,8 @@
 """The hero's curve, the forecast that was sealed before it and the smaller runs behind at equal progress.
 
 Everything is over progress (share of the planned steps), so that runs of different length lie on one
-axis. The scale of y is chosen here: it holds the forecast, the run after a tenth of its length and
-where the smaller ones end, and lets the first fall of the loss leave at the top. The forecast's document is read as it was
-sealed and never fitted again.
+axis. The scale of y is chosen here: it holds the forecast, the run after a tenth of its length and where
+the smaller ones end, and lets the first fall of the loss leave at the top.
 """
 
 from dataclasses import dataclass, replace

@@ -33,6 +33,7 @@ class LivePage:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._record: Record | None = None
+        self._opened: tuple[int, int] | None = None
         self._views: OrderedDict[str, bytes] = OrderedDict()
         self._newest: View | None = None
         self._next_build = 0.0
@@ -80,8 +81,10 @@ class LivePage:
         if folder is None:
             self._record = None
             return view(waiting_state(), None)
-        if self._record is None:
-            self._record = fanal.open(folder)
+        found = (folder / RECORD_FILE).stat()
+        identity = (found.st_ino, found.st_mtime_ns)
+        if self._record is None or self._opened != identity:  # a record made anew in the same place is another one
+            self._record, self._opened = fanal.open(folder), identity
         else:
             self._record.refresh()
         return view(page_state(self._record), manifest_sha256(folder))

@@ -5,7 +5,7 @@ The child is `fanal serve`; it prints its address as its first line, and is ende
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from fanal.errors import FanalError
 
 
 @contextmanager
-def page_process(path: Path, port: int) -> Iterator[str]:
+def page_process(path: Path, port: int) -> Generator[str]:
     """Serve `path` (which need not exist yet) beside this process; yields the address.
 
     Raises:

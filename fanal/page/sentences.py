@@ -77,9 +77,10 @@ def _said(
             clause = _loss_clause(hero, row)
             return f"{_name(row)} finished" + (";" if clause else "."), f"{clause}." if clause else ""
         case Phase.INTERRUPTED | Phase.FAILED:
-            where = f"{_name(row)} at {percent(row.frac or 0.0)}" if row else "before the first run"
+            name = _name(row)
+            where = f"{name[0].lower()}{name[1:]} {percent(row.frac or 0.0)} done" if row else "before the first run"
             reason = (progress.reason or "cause not stated").rstrip(".")
-            return f"{progress.phase.value.capitalize()}: {where};", f"{reason}. The same command goes on from here."
+            return f"{progress.phase.value.capitalize()}, {where};", f"{reason}. The same command goes on from here."
         case Phase.RUNNING if progress.current_run is not None:
             return _training(progress, hero, ladder)
         case _:

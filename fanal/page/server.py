@@ -21,6 +21,7 @@ from starlette.routing import Route
 from fanal.errors import FanalError, RecordError
 from fanal.page.live import LivePage
 from fanal.page.site import Assets, assets, content_type
+from fanal.record.files import DamagedError
 
 HOST, PORT = "127.0.0.1", 8731
 PORTS_TRIED = 50
@@ -73,7 +74,7 @@ def _bytes(body: bytes, name: str, cache: str) -> Response:
 def _manifest(headers: Mapping[str, str], page: LivePage) -> Response:
     try:
         body = page.newest().manifest
-    except RecordError as error:
+    except (RecordError, DamagedError, OSError) as error:
         print(f"fanal: {error}", file=sys.stderr, flush=True)
         return Response("the record cannot be read\n", status_code=503, headers={**GUARD, "Cache-Control": "no-store"})
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'

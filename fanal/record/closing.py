@@ -37,13 +37,16 @@ class Closing:
 
     def finish(self) -> str | None:
         """Close all that is left and write the manifest, and wait for it; why that failed, or None."""
-        failed = self.result(wait=True)
-        return _end(_start(self._folder, "--all")) or failed
+        self.result(wait=True)  # where that one failed, this one does its work again
+        return close_writer(self._folder)
 
 
 def close_writer(folder: Path) -> str | None:
     """Close everything of a writer whose process is gone; why that failed, or None."""
-    return _end(_start(folder, "--all"))
+    try:
+        return _end(_start(folder, "--all"))
+    except OSError as error:
+        return f"the closing process cannot start: {error.strerror or error}"
 
 
 def _start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
@@ -59,7 +62,11 @@ def _start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> str | None:
-    _, said = process.communicate()
+    try:
+        _, said = process.communicate()
+    except KeyboardInterrupt:
+        process.communicate()  # it takes a second, and nobody shall find it at work after us
+        raise
     if process.returncode == 0:
         return None
     lines = said.decode(errors="replace").strip().splitlines()

@@ -99,6 +99,16 @@ def write_synced(path: Path, data: bytes) -> None:
         os.close(handle)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder whose name a crash does not take back.
+
+    Raises:
+        FileExistsError: it is there, so that only one process can make it.
+    """
+    folder.mkdir()
+    sync_folder(folder.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Wait until the disk has the folder's names."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)

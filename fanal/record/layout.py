@@ -17,6 +17,7 @@ from fanal.errors import RecordError
 from fanal.record.files import (
     TEMPORARY_PREFIX,
     DamagedError,
+    make_folder,
     read_document,
     seal,
     sync_folder,
@@ -141,30 +142,30 @@ def find_record(path: Path) -> Path:
 
 def begin_attempt(record: Path, run: str) -> int:
     """Take the next attempt number of a run by making its folder."""
-    folder = record / RUNS / run
-    folder.mkdir(parents=True, exist_ok=True)
+    for folder in (record / RUNS, record / RUNS / run):
+        if not folder.is_dir():
+            _make_unless_there(folder)
     while True:
         number = max(attempts_of(record, run), default=0) + 1
-        try:
-            (folder / str(number)).mkdir()
-        except FileExistsError:
-            continue
-        sync_folder(folder)
-        return number
+        if _make_unless_there(record / RUNS / run / str(number)):
+            return number
 
 
 def begin_new_run(record: Path, wanted: str) -> str:
     """Make a new run and its first attempt; its id is `wanted`, or that with the next free number."""
-    for number in count(1):
-        run = wanted if number == 1 else f"{wanted}-{number}"
-        try:
-            (record / RUNS / run).mkdir()
-        except FileExistsError:
-            continue
-        (record / RUNS / run / "1").mkdir()
-        sync_folder(record / RUNS / run)
-        return run
-    raise AssertionError("count has no end")
+    _make_unless_there(record / RUNS)
+    ids = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
+    run = next(run for run in ids if _make_unless_there(record / RUNS / run))
+    make_folder(record / RUNS / run / "1")
+    return run
+
+
+def _make_unless_there(folder: Path) -> bool:
+    try:
+        make_folder(folder)
+    except FileExistsError:
+        return False
+    return True
 
 
 def runs_of(record: Path) -> list[str]:

@@ -129,8 +129,10 @@ def _page_of(data: bytes, chunk: Any) -> list[int]:
     size, _ = _varint(data, position + 1)
     length = size >> 1  # zigzag
     end = start + chunk.total_compressed_size
-    assert data[end - length : end - length + 2] == b"\x1f\x8b", "a column chunk has one gzip page"
-    return [end - length, length]
+    body = end - length
+    assert position < body < position + 64, "a column chunk has one page"
+    assert data[body : body + 2] == b"\x1f\x8b", "a page is a gzip member"
+    return [body, length]
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

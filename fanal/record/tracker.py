@@ -18,6 +18,7 @@ import fanal
 from fanal.errors import RecordError, RefusedError
 from fanal.record import layout, manifest
 from fanal.record.events import check_event
+from fanal.record.files import make_folder
 from fanal.record.frames import TYPE_CODES
 from fanal.record.layout import WriterPath
 from fanal.record.notice import Notices
@@ -274,13 +275,12 @@ def _take_attempt(folder: Path, how: Start) -> tuple[str, int]:
         refuse_living_writer(folder, run)
         return run, layout.begin_attempt(folder, run)
     wanted = layout.run_id_from(how.name) if how.name else f"run-{os.urandom(4).hex()}"
-    (folder / layout.RUNS).mkdir(exist_ok=True)
     return layout.begin_new_run(folder, wanted), 1
 
 
 def _new_place(folder: Path, run: str, attempt: int) -> WriterPath:
     place = WriterPath(folder, run, attempt, os.urandom(6).hex())
-    place.folder.mkdir()
+    make_folder(place.folder)
     layout.write_owner(place, owner_fields(time.time_ns(), fanal.__version__))
     return place
 

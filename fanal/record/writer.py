@@ -14,6 +14,7 @@ from typing import Any
 
 from fanal.record import frames, manifest
 from fanal.record.closing import Closing
+from fanal.record.files import make_folder, sync_folder
 from fanal.record.frames import LONG_ROW, ROW, SHORT_TIME_LIMIT_NS, STEP_LIMIT
 from fanal.record.layout import LOG, SEGMENTS, WriterPath
 from fanal.record.log import FRAME_BYTES, LogFile
@@ -62,8 +63,8 @@ class Writer:
         self.place = place
         self._notices = notices
         self._folder = place.folder / LOG
-        self._folder.mkdir()
-        (place.folder / SEGMENTS).mkdir()
+        make_folder(self._folder)
+        make_folder(place.folder / SEGMENTS)
         self._lock = threading.Lock()
         self._number = 1
         self._log = LogFile(self._folder / "1.log", 1, time.time_ns())
@@ -73,6 +74,9 @@ class Writer:
         self._full_bytes = 0
         self._due = False
         self._commit = False
+        self._ended = False
+        self._synced = 0
+        self._named = 0
         self._closing = Closing(place.folder)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="fanal-record", daemon=True)
@@ -90,6 +94,8 @@ class Writer:
         now = time.time_ns()
         exact = group.exact(values) if group.ints else None
         with self._lock:
+            if self._ended:
+                return
             try:
                 if exact:
                     self._exact_row(group, step, now, values, exact)
@@ -118,6 +124,7 @@ class Writer:
         self._stop.set()
         self._thread.join()
         with self._lock:
+            self._ended = True
             self._sync()
             self._log.close()
 
@@ -171,6 +178,8 @@ class Writer:
 
     def _fact(self, payload: bytes) -> None:
         with self._lock:
+            if self._ended:
+                return
             try:
                 if not self._log.room(len(payload)):
                     self._roll(len(payload))
@@ -225,7 +234,13 @@ class Writer:
             while self._full:
                 self._full[0].sync()
                 self._full.pop(0).close()
-            self._log.sync()
+            if self._number != self._named:
+                self._named = self._number
+                sync_folder(self._folder)
+            if self._log.next_sequence != self._synced:
+                reached = self._log.next_sequence
+                self._log.sync()
+                self._synced = reached
         except OSError as error:
             self._notices.once("sync", f"the disk does not confirm the log: {error.strerror or error}")
 

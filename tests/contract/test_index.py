@@ -19,8 +19,8 @@ def contract_tests() -> set[str]:
     for path in HERE.glob("test_*.py"):
         if path.name == Path(__file__).name:
             continue
-        nodes = ast.parse(path.read_text("utf-8")).body
-        found |= {f"{path.name}::{n.name}" for n in nodes if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")}
+        functions = (n.name for n in ast.parse(path.read_text("utf-8")).body if isinstance(n, ast.FunctionDef))
+        found |= {f"{path.name}::{name}" for name in functions if name.startswith("test_")}
     return found
 
 

@@ -74,7 +74,8 @@ def tables() -> str:
         said, hints = sentences(one), typing.get_type_hints(one)
         rows = [f"| `{f.name}` | {written(hints[f.name])} | {said[f.name]} |" for f in fields(one)]
         lead = " ".join((one.__doc__ or "").split())
-        parts.append("\n".join([f"## {one.__name__}", "", lead, "", "| field | type | meaning |", "|---|---|---|", *rows]))
+        head = ["| field | type | meaning |", "|---|---|---|"]
+        parts.append("\n".join([f"## {one.__name__}", "", lead, "", *head, *rows]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -65,7 +65,7 @@ def test_the_mean_of_huge_values_does_not_overflow() -> None:
 
 
 def test_a_map_leaves_out_what_is_not_there() -> None:
-    assert bucket_means(series([2.0, 4.0, math.nan, math.nan], first=2), 2, 4) == [None, 3.0, None, None]
+    assert bucket_means(series([2.0, 4.0, math.nan, math.nan], first=3), 2, 4) == [None, 3.0, None, None]
 
 
 def test_the_newest_finite_value_is_found_behind_others() -> None:

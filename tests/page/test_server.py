@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -149,7 +151,7 @@ def test_the_state_is_built_at_most_twice_a_second_and_a_tenth_of_a_core(
     for _ in range(60):
         page.newest()
         now[0] += 0.1
-    gaps = [b - a for a, b in zip(built, built[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(built)]
     assert len(built) == 3
     assert min(gaps) >= 2.0
 
@@ -163,6 +165,32 @@ def test_an_old_view_is_kept_for_those_who_were_told_of_it(faulty: Made, monkeyp
     second = page.newest()
     assert first.name != second.name
     assert page.view_body(first.name) == first.body
+
+
+def test_a_record_made_anew_in_the_same_place_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fanal.page.live, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(fanal.page.live, "SHARE_OF_A_CORE", 1e9)
+    page = fanal.page.live.LivePage(tmp_path)
+    titles: list[str] = []
+    for name in ("first", "second"):
+        start(tmp_path / "record", Start(name=name)).finish()
+        titles.append(json.loads(page.newest().body)["title"])
+        shutil.rmtree(tmp_path / "record")
+    titles.append(json.loads(page.newest().body)["title"])
+    assert titles == ["first", "second", "A run to come"]
+
+
+def test_a_damaged_record_is_said_and_does_not_end_the_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(tmp_path / "record", Start(name="one")).finish()
+    header = tmp_path / "record" / "record.json"
+    header.write_bytes(header.read_bytes().replace(b"record", b"rekord", 1))
+    with TestClient(app(tmp_path)) as client:
+        answer = client.get("/manifest.json")
+        assert (answer.status_code, client.get("/").status_code) == (503, 200)
+        assert "no-store" in answer.headers["cache-control"]
+    assert "record.json" in capsys.readouterr().err
 
 
 def test_a_taken_port_gives_the_next_free_one() -> None:

@@ -100,3 +100,31 @@ def test_a_view_is_named_by_its_bytes_and_the_manifest_names_it(grown: Grown) ->
 
 def test_a_view_is_at_most_200_kilobytes(grown: Grown) -> None:
     assert len(state_json(grown.states["done"])) < 200_000
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_stand_out_from_their_ground(theme: str) -> None:
+    css = (WEB / "style.css").read_text("utf-8")
+    start = css.index(":root{") if theme == "light" else css.index(":root[data-theme=dark]{")
+    colours = dict(re.findall(r"--([\w-]+):(#[0-9a-f]{6})", css[start : css.index("}", start)]))
+    for name in ("ink", "ink-2", "ink-3", "amber-ink", "blue", "alarm"):
+        assert contrast(colours[name], colours["paper"]) >= 4.5, name
+
+
+def test_both_ways_to_the_dark_theme_are_the_same() -> None:
+    css = (WEB / "style.css").read_text("utf-8")
+    blocks = re.findall(r"color-scheme:dark;[^}]*", css)
+    assert len(blocks) == 2
+    assert blocks[0].split() == blocks[1].split()
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast by WCAG 2: (lighter + 0.05) over (darker + 0.05)."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -206,14 +207,14 @@ def test_the_rail_goes_from_left_to_right_without_gaps(grown: Grown) -> None:
         assert [p.label for p in rail] == ["data", "d32", "d40", "d48", "d64", "hero"]
         assert rail[0].first == 0
         assert rail[-1].last == pytest.approx(1)
-        assert all(a.last == b.first for a, b in zip(rail, rail[1:], strict=False))
+        assert all(a.last == b.first for a, b in pairwise(rail))
 
 
 def test_an_interrupted_campaign_says_so_with_its_reason(tmp_path: Path) -> None:
     run = start(tmp_path / "record", Start(id="campaign", role="campaign"))
     run.finish("interrupted", "Ctrl-C")
     line = page_state(fanal.open(tmp_path)).headline
-    assert line.lead == "Interrupted: before the first run;"
+    assert line.lead == "Interrupted, before the first run;"
     assert line.rest.startswith("Ctrl-C.")
     assert line.silent_after_seconds is None
 
@@ -233,7 +234,7 @@ def test_a_run_outside_a_campaign_has_a_page_of_its_own(tmp_path: Path) -> None:
     state = page_state(fanal.open(tmp_path))
     run.finish()
     assert state.title == "first try"
-    assert state.headline.lead == "Run first-try at step 40;"
+    assert state.headline.lead == "Run first-try at step 39;"
     assert state.hero is not None
     assert state.hero.train is not None
     assert state.hero.train.rows == 40

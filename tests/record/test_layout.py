@@ -73,7 +73,6 @@ def test_attempts_are_numbered_by_whoever_makes_the_folder_first(tmp_path: Path)
 
 
 def test_a_new_run_of_a_name_gets_the_next_free_number(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
     assert [layout.begin_new_run(tmp_path, "x") for _ in range(3)] == ["x", "x-2", "x-3"]
 
 

@@ -103,6 +103,14 @@ def test_training_goes_on_after_a_skip_as_if_only_data_had_passed() -> None:
     assert (int(later.step), int(later.updates), int(later.position)) == (3, 2, 6)
 
 
+@pytest.mark.parametrize(("counter", "matters"), [("step", False), ("updates", True), ("position", True)])
+def test_the_update_reads_updates_applied_and_tokens_drawn_and_not_steps_attempted(counter: str, matters: bool) -> None:
+    state = after_steps(2)[0]
+    later = replace(state, **{counter: jnp.int32(7)})
+    heads = [compiled_step(RUN)(s, small_batch())[0].model.head for s in (state, later)]
+    assert np.array_equal(*heads) != matters
+
+
 def test_a_candidate_state_that_is_not_finite_is_skipped_with_a_finite_loss() -> None:
     state = after_steps(1)[0]
     first = state.moments.first | {"embedding": jnp.full_like(state.moments.first["embedding"], 3e38)}

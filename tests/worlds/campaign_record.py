@@ -1,8 +1,8 @@
 """A campaign's record made on the spot, without training: every event and series, at any point of the campaign.
 
-The plan is a packaged campaign's (further seeds for its smallest rung only), the losses are a power law with seeded noise, the forecast is the
-ladder's own over the made rungs, the clock is made too. `Made` goes stage by stage, so that a test can
-stop anywhere, look, and go on.
+The plan is a packaged campaign's (further seeds for its smallest rung only), the losses are a power law
+with seeded noise, the forecast is the ladder's own over the made rungs, the clock is made too. `Made`
+goes stage by stage, so that a test can stop anywhere, look, and go on.
 """
 
 import json
@@ -268,9 +268,8 @@ class Made:
 
 def _campaign(recipe: Recipe) -> Campaign:
     written = load(recipe.campaign)
-    written = replace(
-        written, ladder=replace(written.ladder, extra_seeds=dict(list(written.ladder.extra_seeds.items())[:1]))
-    )
+    seeds = dict(list(written.ladder.extra_seeds.items())[:1])
+    written = replace(written, ladder=replace(written.ladder, extra_seeds=seeds))
     if recipe.hostile is None:
         return written
     first, *others = written.corpus.source

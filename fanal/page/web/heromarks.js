@@ -34,9 +34,9 @@ const LETTER = 6.4;
 export function plan(width, chart, x, y) {
   const narrow = width < 560;
   const top = chart.phases.length ? 32 : 12;
-  const bottom = top + (narrow ? 304 : 400);
+  const bottom = top + (narrow ? 280 : 352);
   const hasStrip = chart.differences.length > 0;
-  const strip = /** @type {[number, number]} */ ([bottom + 72, bottom + (narrow ? 128 : 160)]);
+  const strip = /** @type {[number, number]} */ ([bottom + 64, bottom + (narrow ? 120 : 136)]);
   const labels = chart.ghosts.length || chart.band;
   return { width, height: hasStrip ? strip[1] + 8 : bottom + 32, top, bottom, left: narrow ? 36 : 44, right: labels ? (narrow ? 52 : 112) : 16, under: 8, narrow, x, y, strip: hasStrip ? strip : null };
 }
@@ -181,6 +181,7 @@ function ends(root, chart, area, x, y) {
   if (chart.band && area.x[1] >= 1) {
     const end = chart.band.end;
     labels.push({ words: area.narrow ? loss(end.p50) : `${loss(end.p50)} at the end`, kind: "f", at: y(end.p50) + 4 });
+    if (area.narrow) labels.push({ words: "foretold", kind: "t", at: y(end.p50) + 5 });
     if (!area.narrow || y(end.p10) - y(end.p90) > 32) {
       labels.push({ words: loss(end.p90), kind: "t", at: y(end.p90) + 4 }, { words: loss(end.p10), kind: "t", at: y(end.p10) + 4 });
     }
@@ -207,10 +208,10 @@ function notFinite(root, chart, area, x) {
 function free(root, chart, area, x, y) {
   const room = { x: area.left + 8, y: area.top + 4, w: area.width - area.right - area.left - 16, h: area.bottom - area.top - 16 };
   const taken = obstacles(chart, area, x, y);
-  const place = (/** @type {string[]} */ lines, /** @type {string} */ kind, /** @type {{ x: number, y: number }} */ near) => {
+  const place = (/** @type {string[]} */ lines, /** @type {string} */ kind, /** @type {{ x: number, y: number }} */ near, far = Infinity) => {
     const size = { w: Math.max(...lines.map((l) => l.length)) * LETTER + 8, h: lines.length * 17 + 4 };
     const box = freePlace(size, near, room, taken);
-    if (!box) return;
+    if (!box || Math.hypot(box.x + size.w / 2 - near.x, box.y + size.h / 2 - near.y) > far) return;
     taken.push(box);
     lines.forEach((line, i) => root.append(text(box.x + 4, box.y + 14 + i * 17, line, i ? "halo" : `${kind} halo`)));
   };
@@ -221,19 +222,19 @@ function free(root, chart, area, x, y) {
     place([`${last.done ? "End" : "Now"} · ${loss(last.v)}`, area.narrow ? tokens || where : where], "a", { x: x(last.p) + 40, y: y(last.v) + 48 });
   }
   if (chart.band) {
-    const p = Math.min(0.62, area.x[1]);
+    const p = Math.min(area.narrow ? 0.72 : 0.62, area.x[1]);
     const sealed = chart.band.before_step_0 ? "Sealed forecast, median" : "Later forecast, median";
     place([area.narrow ? sealed.split(",")[0] : sealed, `and ${percent(0.8)} band`], "f", { x: x(p), y: y(at(chart.band.progress, chart.band.p90, p)) - 28 });
   }
   if (chart.ghosts.length) {
     const ghost = chart.ghosts[0].points;
     const p = 0.72;
-    place([area.narrow ? "smaller runs" : "smaller runs at equal progress"], "t", { x: x(p), y: y(at(ghost.progress, ghost.value, p)) - 16 });
+    place([area.narrow ? "smaller runs" : "smaller runs at equal progress"], "t", { x: x(p), y: y(at(ghost.progress, ghost.value, p)) - 16 }, 120);
   }
   if (chart.evals && !area.narrow) {
     const count = chart.evals.value.length;
     const p = (last?.p ?? 0.3) / 2;
-    place([`Measured, ${fixed(count, 0)} eval${count === 1 ? "" : "s"}`], "a", { x: x(p), y: y(at(chart.evals.progress, chart.evals.value, p)) + 28 });
+    place([`Measured, ${fixed(count, 0)} eval${count === 1 ? "" : "s"}`], "a", { x: x(p), y: y(at(chart.evals.progress, chart.evals.value, p)) + 28 }, 160);
   }
 }
 
@@ -261,7 +262,7 @@ function obstacles(chart, area, x, y) {
   ]);
   const last = lastPoint(chart);
   const nowLine = last ? [{ x: x(last.p) - 3, y: clip(last.v) - 10, w: 6, h: area.bottom - clip(last.v) + 10 }] : [];
-  const marks = chart.phases.slice(1).map((p) => ({ x: x(p.first) - 2, y: area.top, w: 4, h: area.bottom - area.top }));
+  const marks = (area.narrow ? [] : chart.phases.slice(1)).map((p) => ({ x: x(p.first) - 2, y: area.top, w: 4, h: area.bottom - area.top }));
   return [...lines.flat(), ...nowLine, ...marks, ...restarted];
 }
 

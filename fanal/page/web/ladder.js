@@ -44,7 +44,7 @@ function sentence(chart) {
 /** @param {LadderChart} chart @param {number} width */
 function paint(chart, width) {
   const narrow = width < 480;
-  const [left, right, top, bottom] = [40, narrow ? 56 : 88, 8, narrow ? 232 : 264];
+  const [left, right, top, bottom] = [40, narrow ? 56 : 88, 8, narrow ? 240 : 336];
   const flops = [...chart.points.map((p) => p.flops), ...(chart.hero_flops ? [chart.hero_flops] : []), ...(chart.path?.flops ?? [])];
   const losses = [...chart.points.flatMap((p) => [p.loss, ...p.seeds]), ...(chart.path ? [...chart.path.p10, ...chart.path.p90] : []), ...(chart.measured === null ? [] : [chart.measured])];
   const height = bottom + 44;
@@ -59,7 +59,7 @@ function paint(chart, width) {
   const heights = losses.map(rise);
   const room = 0.06 * (Math.max(...heights) - Math.min(...heights)) || 0.1;
   const y = linear([Math.min(...heights) - room, Math.max(...heights) + room], [bottom, top]);
-  const map = { x: (/** @type {number} */ c) => x(Math.log10(c)), y: (/** @type {number} */ v) => y(rise(v)) };
+  const map = { bottom, x: (/** @type {number} */ c) => x(Math.log10(c)), y: (/** @type {number} */ v) => y(rise(v)) };
   axes(root, losses, logs, map, { left, right: width - right, bottom, width });
   forecast(root, chart, map);
   const stops = points(root, chart, map);
@@ -68,7 +68,7 @@ function paint(chart, width) {
   return { nodes: [root], stops, top, bottom: height };
 }
 
-/** @typedef {{ x: (flops: number) => number, y: (loss: number) => number }} Map2 */
+/** @typedef {{ bottom: number, x: (flops: number) => number, y: (loss: number) => number }} Map2 */
 
 /** @param {SVGElement} root @param {number[]} losses @param {[number, number]} logs @param {Map2} map @param {{ left: number, right: number, bottom: number, width: number }} area */
 function axes(root, losses, logs, map, area) {
@@ -125,8 +125,9 @@ function hero(root, chart, map, stops) {
   root.append(svg("circle", { class: "hol amber", cx: at, cy: map.y(p50), r: 5 }));
   if (chart.measured !== null) root.append(svg("circle", { class: "pt", cx: at, cy: map.y(chart.measured), r: 4.5 }));
   const shown = chart.measured ?? p50;
+  const labels = Math.min(map.y(shown), map.bottom - 32);
   const lines = [["hero", "a halo"], [loss(shown), "a halo"], [chart.measured === null ? "foretold" : "measured", "halo"]];
-  lines.forEach(([words, kind], i) => root.append(text(at + 12, map.y(shown) - 12 + i * 16, words, kind)));
+  lines.forEach(([words, kind], i) => root.append(text(at + 12, labels - 12 + i * 16, words, kind)));
   const measured = chart.measured === null ? "not finished" : `measured ${loss(chart.measured)}`;
   stops.push({ x: at, y: map.y(shown), words: `hero: foretold ${loss(p50)}, ${loss(p10)} to ${loss(p90)}; ${measured}` });
 }

@@ -105,16 +105,20 @@ export function spent(progress) {
   return [el("ul", { class: "visit" }, ...rows), bar, el("p", { class: "small" }, `Wall time since the campaign began: ${duration(whole)}.`)];
 }
 
-/** @param {Progress} progress @param {import("./types.js").LadderChart | null} ladder */
-export function runsTable(progress, ladder) {
+/** @param {Progress} progress */
+export function runsTable(progress) {
   if (!progress.runs.length) return [absent("Runs")];
   const head = [{ text: "run" }, { text: "active", kind: "n" }, { text: "total", kind: "n hn" }, { text: "tokens", kind: "n" }, { text: "loss", kind: "n" }, { text: "", kind: "n k hn" }];
   const said = (/** @type {number | null} */ v) => (v === null ? "–" : short(v));
   const rows = progress.runs.map((r) => [el("b", {}, r.run), said(r.params_active), said(r.params_total), said(r.tokens), loss(r.loss), stateWords(r)]);
-  const made = [table(head, rows), el("p", { class: "small" }, "Active: matrices one token uses, without embedding and head. Loss: on the full set where it was scored, else on the pulse.")];
-  if (!ladder?.others.length) return made;
+  return [table(head, rows), el("p", { class: "small" }, "Active: matrices one token uses, without embedding and head. Loss: on the full set where it was scored, else on the pulse.")];
+}
+
+/** The same prediction under other choices. @param {import("./types.js").LadderChart | null} ladder */
+export function others(ladder) {
+  if (!ladder?.others.length) return [];
   const lines = ladder.others.map((o) => el("li", {}, el("span", {}, o.name), el("b", {}, loss(o.value))));
-  return [...made, el("h3", {}, "The same end, other choices"), el("ul", { class: "visit" }, ...lines)];
+  return [el("h3", {}, "The same end, other choices"), el("ul", { class: "visit two" }, ...lines)];
 }
 
 /** @param {PageState["samples"]} prompts */

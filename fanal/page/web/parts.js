@@ -4,7 +4,7 @@ import { Domains } from "./domains.js";
 import { absent, byId, el, setLive } from "./dom.js";
 import { HeroFigure } from "./hero.js";
 import { LadderFigure } from "./ladder.js";
-import { health, promises, runsShort, runsTable, samples, settings, spent, timeline } from "./lists.js";
+import { health, others, promises, runsShort, runsTable, samples, settings, spent, timeline } from "./lists.js";
 import { MixtureFigure, corpusTable, opening, stagesTable } from "./mixture.js";
 import { Rail } from "./rail.js";
 import { Router } from "./router.js";
@@ -50,7 +50,8 @@ export class Parts {
     this.part("health", state.health, () => byId("health").replaceChildren(...health(state.health)));
     this.part("promises", state.promises, () => byId("promises").replaceChildren(promises(state.promises)));
     this.part("spent", [state.progress.stages, state.progress.runs], () => byId("spent").replaceChildren(...spent(state.progress)));
-    this.part("runs", [state.progress.runs, state.ladder], () => byId("runs").replaceChildren(...runsTable(state.progress, state.ladder)));
+    this.part("runs", state.progress.runs, () => byId("runs").replaceChildren(...runsTable(state.progress)));
+    this.part("others", state.ladder?.others, () => byId("others").replaceChildren(...others(state.ladder)));
     this.part("corpus", state.corpus, () => byId("corpus").replaceChildren(corpusTable(state.corpus)));
     this.part("stages", state.data_stages, () => byId("stages").replaceChildren(...stagesTable(state.data_stages)));
     this.part("opening", [state.hero === null, state.data_stages], () => byId("opening").replaceChildren(...(state.hero ? [] : opening(state.data_stages))));
