@@ -157,7 +157,7 @@ def _title(record: SeenRecord, metric: str) -> str:
         return plain(metric)
     corpus = record.campaign_events("corpus")
     count = len(corpus[-1].fields["domains"]) if corpus else 0
-    return f"mean of {count} held-out domains" if count else "mean of the held-out domains"
+    return f"pulse set, mean of {count} held-out domains" if count else "pulse set, mean of the held-out domains"
 
 
 def _stretches(view: CampaignView) -> list[Stretch]:

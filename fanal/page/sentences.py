@@ -145,7 +145,9 @@ def _band_words(difference: float, inside: bool) -> str:
 
 def _verdict(ladder: LadderChart) -> tuple[str, str]:
     assert ladder.measured is not None
-    lead = f"Hero finished at {figure(ladder.measured, 3)};"
+    parts = ladder.metric.split("/")
+    scored = f" on the {parts[1]} set" if parts[0] == "eval" and len(parts) > 1 else ""
+    lead = f"Hero finished at {figure(ladder.measured, 3)}{scored};"
     if ladder.forecast is None:
         return lead, "no forecast is published."
     p10, p50, p90 = ladder.forecast.p10, ladder.forecast.p50, ladder.forecast.p90

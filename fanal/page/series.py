@@ -114,13 +114,14 @@ def envelope(series: Series, num_steps: int, max_buckets: int = MAX_BUCKETS) -> 
 
 def bucket_means(series: Series, width: int, num_columns: int) -> list[float | None]:
     """Mean of the finite values in each of `num_columns` buckets of `width` steps, the first of them step 1."""
-    means: list[float | None] = [None] * num_columns
-    from_first = np.maximum(series.steps - 1, 0)
-    for at, values, _ in _buckets(from_first, series.values, width):
-        finite = values[np.isfinite(values)]
-        if finite.size and 0 <= at // width < num_columns:
-            means[at // width] = float(f"{_mean(finite):.3g}")
-    return means
+    columns = np.maximum(series.steps - 1, 0) // width
+    kept = np.isfinite(series.values) & (columns < num_columns)
+    columns, values = columns[kept], series.values[kept]
+    scale = float(np.abs(values).max(initial=0.0)) or 1.0
+    counts = np.bincount(columns, minlength=num_columns)
+    sums = np.bincount(columns, weights=values / scale, minlength=num_columns)
+    pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+    return [float(f"{total / count * scale:.3g}") if count else None for total, count in pairs]
 
 
 def _buckets(steps: np.ndarray, values: np.ndarray, width: int) -> Iterator[tuple[int, np.ndarray, int]]:

@@ -28,10 +28,7 @@ def close(place: WriterPath, everything: bool = False) -> int:
     handle = os.open(place.folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)  # one closing a writer at a time; the lock ends with the process
-        made = 0
-        while _close_one(place, everything):
-            made += 1
-            pa.default_memory_pool().release_unused()
+        made = _close_due(place, everything)
         _drop_logs(place, everything)
         manifest.commit(place.record)
         return made
@@ -39,21 +36,28 @@ def close(place: WriterPath, everything: bool = False) -> int:
         os.close(handle)
 
 
-def _close_one(place: WriterPath, everything: bool) -> bool:
+def _close_due(place: WriterPath, everything: bool) -> int:
     folder = place.folder / SEGMENTS
     number = max(numbered(folder, ".json"), default=0)
+    prev = (folder / f"{number}.json").read_bytes() if number else None
     before = read_document(folder / f"{number}.json") if number else {"last_sequence": 0, "final": False}
-    tail = LogTail(place.folder, before["last_sequence"])
-    tail.refresh(enough_bytes=CLOSE_BYTES)
-    due = _due(tail)
-    if before["final"] or not (due or everything):
-        return False
-    _clear(folder, number + 1)
-    fields = _write_files(place, number + 1, tail, due or max(tail.next_sequence - 1, tail.covered))
-    prev = sha256((folder / f"{number}.json").read_bytes()) if number else None
-    write_whole(folder / f"{number + 1}.json", seal({**fields, "prev": prev, "final": not due}))
-    _drop_logs(place, False)
-    return True
+    tail, final, made = LogTail(place.folder, before["last_sequence"]), before["final"], 0
+    while not final:
+        tail.refresh(enough_bytes=CLOSE_BYTES)
+        due = _due(tail)
+        if not (due or everything):
+            break
+        number, made, final = number + 1, made + 1, not due
+        _clear(folder, number)
+        last = due or max(tail.next_sequence - 1, tail.covered)
+        fields = _write_files(place, number, tail, last)
+        chained = {"prev": sha256(prev) if prev else None, "final": final}
+        prev = seal(fields | chained)
+        write_whole(folder / f"{number}.json", prev)
+        _drop_logs(place, False)
+        tail.forget(last)
+        pa.default_memory_pool().release_unused()
+    return made
 
 
 def _due(tail: LogTail) -> int:

@@ -99,7 +99,8 @@ class LogTail:
         self.next_sequence = 0
         """One more than the last whole frame's; 0 where nothing has been read."""
         self.num_frames = 0
-        self.num_bytes = 0
+        self._bytes = 0
+        self._forgotten_bytes = 0
         self._marks: list[tuple[int, int]] = []
         self.damage: list[str] = []
         self.num_damaged = 0
@@ -113,12 +114,17 @@ class LogTail:
         """Bytes after the last whole frames of the files: a frame cut short."""
         return sum(file.torn for file in self._files.values())
 
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the frames beyond `covered`, to a mebibyte."""
+        return self._bytes - self._forgotten_bytes
+
     def sequence_at_bytes(self, num_bytes: int) -> int:
-        """The last frame after which the frames beyond `covered` are at most so many bytes; 0 where they are fewer."""
+        """A frame up to which those beyond `covered` are about so many bytes; 0 where they are fewer."""
         if self.num_bytes < num_bytes:
             return 0
-        at = bisect_right(self._marks, (num_bytes, 0))
-        return self._marks[max(at - 1, 0)][1]
+        within = [s for total, s in self._marks if total - self._forgotten_bytes <= num_bytes]
+        return max(within, default=self._marks[0][1])
 
     def refresh(self, enough_bytes: int | None = None) -> bool:
         """Read what is new, no further file after `enough_bytes` of frames; whether anything was."""
@@ -142,6 +148,8 @@ class LogTail:
             group.forget(sequence)
         self.facts = [fact for fact in self.facts if fact[0] > sequence]
         self.missing = [gap for gap in self.missing if gap[1] > sequence]
+        self._forgotten_bytes = max((total for total, s in self._marks if s <= sequence), default=self._forgotten_bytes)
+        self._marks = [mark for mark in self._marks if mark[1] > sequence]
 
     def _read(self, file: _File) -> None:
         try:
@@ -172,9 +180,9 @@ class LogTail:
     def _take(self, file: _File, frame: Frame, header: LogHeader) -> None:
         self.num_frames += 1
         if frame.sequence > self.covered:
-            self.num_bytes += FRAME_BYTES + len(frame.payload)
-            if not self._marks or self.num_bytes - self._marks[-1][0] >= MARK_BYTES:
-                self._marks.append((self.num_bytes, frame.sequence))
+            self._bytes += FRAME_BYTES + len(frame.payload)
+            if not self._marks or self._bytes - self._marks[-1][0] >= MARK_BYTES:
+                self._marks.append((self._bytes, frame.sequence))
         expected = max(self.next_sequence, self.covered + 1)
         if frame.sequence > expected:
             self.missing.append((expected, frame.sequence - 1))

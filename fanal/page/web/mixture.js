@@ -103,21 +103,21 @@ export function stagesTable(stages) {
   const rows = stages.map((s) => {
     const removed = Object.entries(s.removed).map(([cause, count]) => `${fixed(count, 0)} ${cause.replaceAll("_", " ")}`);
     const text = [removed.join(", ") || "–", ...s.alarms].join("; ");
-    return [s.stage.replaceAll("_", " "), figure(s.documents_in), figure(s.documents_out), s.bytes_out === null ? "–" : `${short(s.bytes_out)}B`, text, s.seconds === null ? s.phase : span(s.seconds)];
+    return [s.stage.replaceAll("_", " "), figure(s.documents_in), figure(s.documents_out), s.bytes_out ? `${short(s.bytes_out)}B` : "–", text, s.seconds === null ? s.phase : span(s.seconds)];
   });
   return [table(head, rows)];
 }
 
 /** @param {number | null} count */
 function figure(count) {
-  return count === null ? "–" : fixed(count, 0);
+  return count ? fixed(count, 0) : "–";
 }
 
 /** What is going on before any run has a row: the stages so far. @param {import("./types.js").DataStage[]} stages */
 export function opening(stages) {
   if (!stages.length) return [];
   const rows = stages.map((s) => {
-    const kept = s.documents_out === null ? "" : `${fixed(s.documents_out, 0)} documents, `;
+    const kept = !s.documents_out ? "" : `${fixed(s.documents_out, 0)} documents, `;
     const words = s.phase === "running" ? "now" : `${kept}${s.seconds === null ? s.phase : span(s.seconds)}`;
     return el("li", { class: s.phase === "running" ? "is" : null }, el("span", {}, s.stage.replaceAll("_", " ")), el("b", {}, words));
   });
