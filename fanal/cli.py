@@ -16,7 +16,7 @@ from typing import Any
 from fanal import __version__
 from fanal.errors import FanalError
 
-WELL, BAD_NEWS, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+WELL, BAD_INPUT, INTERRUPTED = 0, 2, 130
 PORT = 8731
 
 
@@ -151,8 +151,8 @@ def verify(args: argparse.Namespace) -> int:
     from fanal.record.verify import verify as verify_record
 
     report = verify_record(args.path)
-    show(report.words, json.loads(report.to_json()), args)
-    return WELL if report.ok else BAD_NEWS
+    show(report.words, report.to_json(), args)
+    return report.exit_code
 
 
 def serve(args: argparse.Namespace) -> int:

@@ -86,7 +86,7 @@ def split_floats(page: NDArray[np.uint8], first: int, num: int) -> NDArray[np.fl
 
 def read_columns(data: bytes, names: list[str]) -> list[NDArray[Any]]:
     """Whole columns of a file."""
-    table = pq.read_table(pa.BufferReader(data), columns=names, use_threads=False)
+    table = pq.ParquetFile(pa.BufferReader(data)).read(columns=names, use_threads=False)
     return [table.column(name).to_numpy() for name in names]
 
 

@@ -121,7 +121,7 @@ class LogTail:
 
     def sequence_at_bytes(self, num_bytes: int) -> int:
         """A frame up to which those beyond `covered` are about so many bytes; 0 where they are fewer."""
-        if self.num_bytes < num_bytes:
+        if self.num_bytes < num_bytes or not self._marks:
             return 0
         within = [s for total, s in self._marks if total - self._forgotten_bytes <= num_bytes]
         return max(within, default=self._marks[0][1])

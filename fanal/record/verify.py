@@ -5,12 +5,12 @@ every byte once; a record being written verifies at any moment. It proves that n
 not that a logged number is true.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from fanal.errors import RecordError
 from fanal.record import layout
@@ -56,10 +56,9 @@ class VerifyReport:
         lines = [_headline(self), *(f"{finding.file}: {finding.what}" for finding in self.bad)]
         return "\n".join([*lines, *(forecast.words for forecast in self.forecasts), *self.notes])
 
-    def to_json(self) -> str:
+    def to_json(self) -> dict[str, Any]:
         """The result for programs."""
-        report = asdict(self) | {"ok": self.ok, "first_bad": self.first_bad, "signed": False, "words": self.words}
-        return json.dumps(report, indent=2, sort_keys=True)
+        return asdict(self) | {"ok": self.ok, "first_bad": self.first_bad, "signed": False, "words": self.words}
 
 
 def verify(path: str | Path) -> VerifyReport:
@@ -77,10 +76,14 @@ def verify(path: str | Path) -> VerifyReport:
     for key in sorted(places.keys() | entries.keys()):
         place = places.get(key) or layout.WriterPath(record, *key)
         checks.append(check_writer(place, entries.get(key), manifest is not None))
+    if manifest is None and not bad and any(check.segments for check in checks):
+        bad.append(Finding(MANIFEST_FILE, "is missing"))
     bad += [finding for check in checks for finding in check.bad]
     covered = {RECORD_FILE, MANIFEST_FILE}.union(*(check.files for check in checks))
     strangers, notes = _strangers(record, [name for name in names if name not in covered], checks)
     bad += strangers
+    if manifest is None and not bad:
+        notes.append(f"no {MANIFEST_FILE} yet: nothing of this record is committed")
     notes += [note for check in checks for note in check.notes]
     forecasts = () if bad else check_forecasts(record)
     if bad:
@@ -90,9 +93,10 @@ def verify(path: str | Path) -> VerifyReport:
 
 def _find(path: Path) -> Path:
     """A folder that is a record or was one: a missing file is for the answer to say."""
-    for folder in (path, path / "record"):
-        if (folder / RECORD_FILE).is_file() or (folder / MANIFEST_FILE).is_file():
-            return folder
+    for name in (RECORD_FILE, MANIFEST_FILE):  # a published site's own manifest lies above the record
+        for folder in (path, path / "record"):
+            if (folder / name).is_file():
+                return folder
     raise RecordError(f"{path} is no record: neither it nor its folder `record` holds {RECORD_FILE}")
 
 
@@ -118,8 +122,6 @@ def _check_top(record: Path) -> tuple[list[Finding], Manifest | None]:
         bad.append(Finding(RECORD_FILE, error.what))
     try:
         found = read_manifest(record)
-        if found is None:
-            bad.append(Finding(MANIFEST_FILE, "is missing"))
     except DamagedError as error:
         bad.append(Finding(error.path.relative_to(record).as_posix(), error.what))
     if found and not bad and found.record_sha256 != sha256((record / RECORD_FILE).read_bytes()):

@@ -41,7 +41,9 @@ def test_arrays_get_the_same_rates_as_floats(shape: str) -> None:
     floats = np.array([frac(int(t), shape=shape) for t in tokens])
     as_array = lr_frac(tokens, total_tokens=1000, warmup_tokens=100, final_frac=0.05, shape=shape)
     assert np.array_equal(as_array, floats)
-    on_device = lr_frac(jnp.asarray(tokens), total_tokens=1000, warmup_tokens=100, final_frac=0.05, shape=shape, xp=jnp)
+    on_device = lr_frac(
+        jnp.asarray(tokens, jnp.float32), total_tokens=1000, warmup_tokens=100, final_frac=0.05, shape=shape, xp=jnp
+    )
     rounding = 4 * float(np.finfo(np.float32).eps)  # of the peak: a few operations in 32 bits
     np.testing.assert_allclose(np.asarray(on_device), floats, rtol=0, atol=rounding)
 

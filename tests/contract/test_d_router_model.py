@@ -44,7 +44,7 @@ def test_d7_the_bias_chooses_and_does_not_weigh() -> None:
     found = routed(jnp.log(scores), 2 * bias, shape)  # log .1 + 2 is above log .5
     assert found.chosen_TA.tolist() == [[2]]
     assert float(found.weights_TA[0, 0]) == pytest.approx(0.1, rel=1e-6)
-    assert float(mixing_weights(jnp.log(scores + bias), jnp.array([[2]]), "softmax_then_chosen")[0, 0]) > 0.5
+    assert float(mixing_weights(jnp.log(scores + bias[None]), jnp.array([[2]]), "softmax_then_chosen")[0, 0]) > 0.5
 
 
 def test_d7_no_gradient_reaches_the_bias() -> None:

@@ -1,4 +1,4 @@
-"""The firefly campaign killed again and again, wherever it happens to be, until it ends: the bits of an undisturbed run."""
+"""The firefly campaign killed again and again, wherever it is, until it ends: the bits of an undisturbed run."""
 
 import random
 import signal

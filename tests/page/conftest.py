@@ -37,10 +37,16 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
 
 @pytest.fixture(scope="session")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
-    """A firefly with values that are not finite, skipped updates, an interruption, a resume and hostile words."""
-    recipe = Recipe(campaign="firefly", hostile=HOSTILE, bad_steps=(30, 31, 32, 50), bad_evals=(4, 5))
-    made = Made(tmp_path_factory.mktemp("firefly"), recipe)
-    made.data().rungs().seal().hero(0.6).interrupt("Ctrl-C").resume().hero(0.7)
+    """A firefly with faults, 70 % into its hero; no test takes it further."""
+    made = _faulty(tmp_path_factory.mktemp("firefly"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    """The same for one test alone, which may take it further."""
+    made = _faulty(tmp_path_factory.mktemp("growing"))
     yield made
     made.close()
 
@@ -54,3 +60,9 @@ def faulty_state(faulty: Made) -> PageState:
 def _state(made: Made) -> PageState:
     record: Record = fanal.open(made.record)
     return page_state(record)
+
+
+def _faulty(folder: Path) -> Made:
+    """Values that are not finite, skipped updates, an interruption, a resume and hostile words."""
+    recipe = Recipe(campaign="firefly", hostile=HOSTILE, bad_steps=(30, 31, 32, 50), bad_evals=(4, 5))
+    return Made(folder, recipe).data().rungs().seal().hero(0.6).interrupt("Ctrl-C").resume().hero(0.7)

@@ -29,13 +29,13 @@ def test_the_site_is_what_the_server_serves(grown: Grown, tmp_path: Path) -> Non
             assert client.get(f"/{name}").content == path.read_bytes(), name
 
 
-def test_a_second_call_writes_nothing_and_a_changed_record_only_what_changed(faulty: Made, tmp_path: Path) -> None:
-    publish(faulty.folder, tmp_path)
+def test_a_second_call_writes_nothing_and_a_changed_record_only_what_changed(growing: Made, tmp_path: Path) -> None:
+    publish(growing.folder, tmp_path)
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
-    assert publish(faulty.folder, tmp_path).written == 0
+    assert publish(growing.folder, tmp_path).written == 0
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
-    faulty.hero(0.8)
-    again = publish(faulty.folder, tmp_path)
+    growing.hero(0.8)
+    again = publish(growing.folder, tmp_path)
     assert 1 <= again.written <= 5
     assert "assets" not in {p.relative_to(tmp_path).parts[0] for p in tmp_path.rglob("*") if before.get(p) is None}
 

@@ -156,12 +156,12 @@ def test_the_state_is_built_at_most_twice_a_second_and_a_tenth_of_a_core(
     assert min(gaps) >= 2.0
 
 
-def test_an_old_view_is_kept_for_those_who_were_told_of_it(faulty: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_view_is_kept_for_those_who_were_told_of_it(growing: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fanal.page.live, "MIN_SECONDS", 0.0)
     monkeypatch.setattr(fanal.page.live, "SHARE_OF_A_CORE", 1e9)
-    page = fanal.page.live.LivePage(faulty.folder)
+    page = fanal.page.live.LivePage(growing.folder)
     first = page.newest()
-    faulty.hero(0.75)
+    growing.hero(0.75)
     second = page.newest()
     assert first.name != second.name
     assert page.view_body(first.name) == first.body

@@ -32,7 +32,7 @@ def test_a_whole_record_is_said_to_be_whole_and_unsigned(tiny: Path) -> None:
     report = verify(tiny)
     assert (report.ok, report.exit_code, report.first_bad) == (True, 0, None)
     assert "whole, unsigned; 1 run," in report.words
-    said = json.loads(report.to_json())
+    said = report.to_json()
     assert (said["ok"], said["signed"], said["counts"]["segments"], said["counts"]["attempts"]) == (True, False, 2, 2)
     assert said["counts"]["files"] == len(files(tiny))
     assert verify(tiny.parent).ok
@@ -194,7 +194,7 @@ def test_a_forecast_before_the_first_row_is_sealed(tmp_path: Path) -> None:
     report = verify(tmp_path / "r")
     assert report.ok
     assert report.forecasts[0].sealed_before_step_0
-    assert json.loads(report.to_json())["forecasts"][0]["sealed_before_step_0"] is True
+    assert report.to_json()["forecasts"][0]["sealed_before_step_0"] is True
     assert "sealed before step 0" in report.words
 
 
@@ -249,3 +249,27 @@ fanal.finish()
             report = verify(folder)
             assert report.ok, report.words
     assert verify(folder).ok
+
+
+def test_a_record_killed_before_its_first_commit_is_whole_and_said_to_be_uncommitted(tmp_path: Path) -> None:
+    run = start(tmp_path / "r", Start(id="a"))
+    run.log({"x": 1.0}, 0)
+    (tmp_path / "r" / "manifest.json").unlink(missing_ok=True)
+    report = verify(tmp_path / "r")
+    assert report.ok, report.words
+    assert "nothing of this record is committed" in report.words
+    run.finish()
+
+
+def test_a_manifest_that_is_gone_is_missed_where_a_segment_is_closed(tmp_path: Path) -> None:
+    run = start(tmp_path / "r", Start(id="a"))
+    run.log({"x": 1.0}, 0)
+    run.finish()
+    (tmp_path / "r" / "manifest.json").unlink()
+    assert verify(tmp_path / "r").first_bad == "manifest.json"
+
+
+def test_a_published_folder_is_verified_by_the_record_in_it(tmp_path: Path) -> None:
+    start(tmp_path / "site" / "record", Start(id="a")).finish()
+    (tmp_path / "site" / "manifest.json").write_text("{}")
+    assert verify(tmp_path / "site").ok
