@@ -201,8 +201,9 @@ def load_campaign(args: argparse.Namespace) -> Any:
 
 
 def run_folder(args: argparse.Namespace) -> Path:
-    """`runs/<campaign>` under the current folder, or under `--dir`."""
-    return Path(args.dir) / load_campaign(args).name
+    """`runs/<campaign>` under the current folder, or under `--dir`; with another seed, `<campaign>-seed<seed>`."""
+    other_seed = "" if args.seed is None else f"-seed{args.seed}"
+    return Path(args.dir) / f"{load_campaign(args).name}{other_seed}"
 
 
 def xla_environment() -> Mapping[str, str]:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.__main__ import unlogged
+
 ROOT = Path(__file__).parent.parent
 FILES = sorted(p for p in (ROOT / "fanal").rglob("*.py"))
 TESTS = sorted(p for p in (ROOT / "tests").rglob("*.py"))
@@ -96,6 +98,10 @@ def test_waivers_are_still_needed() -> None:
         found = [f for f in functions(ROOT / file) if f.name == name]
         assert found, f"{key} is not there any more"
         assert num_parameters(found[0]) > MAX_PARAMETERS, f"{key} needs no waiver any more"
+
+
+def test_no_golden_text_changes_without_a_line_in_the_log() -> None:
+    assert unlogged() == [], "say in LOG.md why, with this name and hash"
 
 
 def test_the_project_speaks_of_itself_alone() -> None:

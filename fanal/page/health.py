@@ -41,23 +41,26 @@ def health(progress: Progress, hero: HeroChart | None, router: RouterChart | Non
         "Loss": _loss_health(hero),
         "Forecast": _forecast_health(hero),
         "Speed": _speed_health(row),
-        "Updates": _count_health(row.skipped if row else None, "update", "skipped"),
+        "Updates": _updates_health(row),
         "Values": _values_health(hero),
         "Router": _router_health(router),
         "Dropped": _dropped_health(router),
-        "Restarts": _count_health(restarts if progress.runs else None, "restart", ""),
-        "Samples": ("steady", counted(num_samples, "continuation")) if num_samples else None,
+        "Restarts": _restarts_health(restarts) if progress.runs else None,
+        "Samples": ("steady", "of fixed prompts, below") if num_samples else None,
     }
     live = progress.phase in (Phase.RUNNING, Phase.PLANNED)
     missing = "not in the record yet" if live else "not published by this run"
     return [HealthRow(*(said[0], name, said[1]) if said else ("absent", name, missing)) for name, said in found.items()]
 
 
-def _count_health(count: int | None, noun: str, what: str) -> tuple[str, str] | None:
-    """Something that should not happen: steady at none, to look at where there is any."""
-    if count is None:
+def _updates_health(row: RunRow | None) -> tuple[str, str] | None:
+    if row is None:
         return None
-    return ("look", f"{counted(count, noun)} {what}".strip()) if count else ("steady", f"none {what}".strip())
+    return ("look", f"{figure(row.skipped, 0)} skipped") if row.skipped else ("steady", "none skipped")
+
+
+def _restarts_health(count: int) -> tuple[str, str]:
+    return ("look", f"{figure(count, 0)}, in the timeline") if count else ("steady", "none")
 
 
 def _values_health(hero: HeroChart) -> tuple[str, str] | None:
@@ -84,7 +87,10 @@ def _forecast_health(hero: HeroChart) -> tuple[str, str] | None:
     inside, total = sum(d.inside for d in hero.differences), len(hero.differences)
     if not total:
         return "steady", "sealed, no eval yet"
-    return "steady" if inside == total else "look", f"inside at {inside} of {counted(total, 'eval')}"
+    parts = hero.metric.split("/")
+    which = f"{parts[1]} eval" if parts[0] == "eval" and len(parts) > 1 else "eval"
+    words = f"inside its {percent(0.8)} band at {inside} of {counted(total, which)}"
+    return "steady" if inside == total else "look", words
 
 
 def _speed_health(row: RunRow | None) -> tuple[str, str] | None:
@@ -100,7 +106,7 @@ def _router_health(router: RouterChart | None) -> tuple[str, str] | None:
     if not known:
         return None
     even = min(math.exp(value) / layer.num_experts for layer, value in known)
-    return "steady" if even > EVEN_ENOUGH else "look", f"load as even as over {percent(even)} of the experts"
+    return "steady" if even > EVEN_ENOUGH else "look", f"as even as an equal load on {percent(even)} of the experts"
 
 
 def _dropped_health(router: RouterChart | None) -> tuple[str, str] | None:

@@ -155,7 +155,7 @@ def _verdict(ladder: LadderChart) -> tuple[str, str]:
     against = _against((ladder.measured - p50) / p50)
     place = _band_words(ladder.measured - p50, inside)
     span = f"{figure(p10, 3)} to {figure(p90, 3)}"
-    return lead, f"{against}, {place} of {span}. An honest {percent(0.8)} band misses one time in five."
+    return lead, f"loss {against}, {place} of {span}. An honest {percent(0.8)} band misses one time in five."
 
 
 def _reading(view: CampaignView, progress: Progress) -> tuple[str, str]:
@@ -180,7 +180,7 @@ def _reading(view: CampaignView, progress: Progress) -> tuple[str, str]:
 
 
 def status_line(progress: Progress, hero: HeroChart | None) -> StatusLine:
-    """State in one word, with the step and the campaign's age."""
+    """State in one word, with the step and the campaign's age; once nothing runs, what it took and when that was."""
     word = {
         Phase.PLANNED: "Waiting",
         Phase.FINISHED: "Finished",
@@ -194,7 +194,11 @@ def status_line(progress: Progress, hero: HeroChart | None) -> StatusLine:
     if hero is not None and progress.current_run == hero.run:
         facts.append(f"step {figure(hero.step, 0)} of {figure(hero.num_steps, 0)}")
     if progress.started_ns and progress.last_ns:
-        facts.append(f"{duration((progress.last_ns - progress.started_ns) / 1e9)} since the start")
+        span = duration((progress.last_ns - progress.started_ns) / 1e9)
+        if progress.phase is Phase.RUNNING:
+            facts.append(f"{span} into the campaign")
+        else:
+            facts += [f"{span} from start to end", f"ended {clock(progress.last_ns)}"]
     return StatusLine(word, facts)
 
 

@@ -10,7 +10,10 @@ import pytest
 import fanal as library
 from fanal.record.metrics import describe
 from fanal.record.verify import verify
-from tests.e2e.conftest import Finished, fanal, final_leaves, start_until
+from tests.data.golden import read_golden
+from tests.e2e.golden import loss_lines
+from tests.tolerances import REASSOCIATED, assert_close
+from tests.worlds.firefly import Finished, fanal, final_leaves, start_until
 
 pytestmark = pytest.mark.e2e
 
@@ -32,6 +35,13 @@ def test_the_rungs_losses_are_the_means_of_their_seeds(firefly: Finished) -> Non
     pair = [runs[name].series("eval/full/macro").values[-1] for name in ("d16", "d16-s1")]
     assert firefly.summary["rungs"][0]["loss"] == pytest.approx(sum(pair) / 2, rel=1e-12)
     assert pair[0] != pair[1]
+
+
+def test_the_first_losses_are_the_golden_ones(firefly: Finished) -> None:
+    found, golden = list(loss_lines(firefly)), read_golden("firefly_losses.txt")
+    assert [line.rpartition(" ")[0] for line in found] == [line.rpartition(" ")[0] for line in golden]
+    losses = [[float(line.rpartition(" ")[2]) for line in lines] for lines in (found, golden)]
+    assert_close(losses[0], losses[1], REASSOCIATED["float32"])
 
 
 def test_every_logged_key_is_described(firefly: Finished) -> None:

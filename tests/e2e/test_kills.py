@@ -10,7 +10,7 @@ import pytest
 
 import fanal as library
 from fanal.record.verify import verify
-from tests.e2e.conftest import Finished, command, environment, fanal, final_leaves
+from tests.worlds.firefly import Finished, command, environment, fanal, final_leaves
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
 

@@ -70,7 +70,7 @@ function sayAge() {
   const [lead, rest] = silent ? [headline.silent_lead, headline.silent_rest] : [headline.lead, headline.rest];
   parts.headline(lead, rest, state);
   const live = progress.phase === "running";
-  const facts = [...status.facts, ...(live && age !== null ? [`recorded ${duration(age)} ago`] : [])];
+  const facts = [...status.facts, ...(live && age !== null ? [`last row ${duration(age)} ago`] : [])];
   const word = el("span", { class: live && !silent ? "word live" : "word" }, el("span", { class: "dot" }), silent ? "Silent" : status.word);
   byId("state").replaceChildren(word, ...facts.map((fact) => el("span", { class: "fact" }, fact)));
 }

@@ -65,6 +65,23 @@ export function table(head, rows) {
   return el("table", {}, el("thead", {}, top), el("tbody", {}, ...body));
 }
 
+/** Folds as the reader left them, so that a part which is drawn again does not shut. @type {Map<string, boolean>} */
+const folds = new Map();
+
+/**
+ * What a reader may open: the words stay, the rest is one press away.
+ * @param {string} name
+ * @param {string} words
+ * @param {Node[]} children
+ * @param {boolean} [open]
+ * @returns {HTMLElement}
+ */
+export function fold(name, words, children, open = false) {
+  const box = /** @type {HTMLDetailsElement} */ (el("details", { class: "fold", open: folds.get(name) ?? open }, el("summary", {}, words), ...children));
+  box.addEventListener("toggle", () => folds.set(name, box.open));
+  return box;
+}
+
 let live = false;
 
 /** Whether what is absent may still come. @param {boolean} value */

@@ -2,7 +2,7 @@
 
 import { svg, el } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fixed, loss, percent } from "./format.js";
+import { fixed, loss, named, percent } from "./format.js";
 import { text } from "./heromarks.js";
 import { decimals, linear, ticks } from "./scale.js";
 
@@ -24,7 +24,7 @@ export class Domains {
   /** @param {DomainsChart} chart */
   set(chart) {
     const behind = chart.panels.some((p) => p.ghosts.length) ? " against the smaller sizes at equal progress" : "";
-    this.words.textContent = `Loss on the ${chart.eval_set} set, ${chart.unit}: ${chart.run}${behind}. One scale for all.`;
+    this.words.textContent = `Loss on the ${chart.eval_set} set, ${chart.unit}: ${named(chart.run)}${behind}. One scale for all.`;
     const names = chart.panels.map((p) => p.domain);
     if (names.join("\n") !== [...this.figures.keys()].join("\n")) {
       this.figures = new Map();
@@ -40,7 +40,7 @@ export class Domains {
       const said = now === null ? "not scored yet" : loss(now);
       this.figures.get(panel.domain)?.set((width) => paint(chart, panel, width), {
         title: panel.domain.replaceAll("_", " "),
-        summary: `${panel.domain}, loss of ${chart.run}: ${said}. Arrow keys read the points.`,
+        summary: `${panel.domain.replaceAll("_", " ")}, loss of ${named(chart.run)}: ${said}. Arrow keys read the points.`,
       });
     }
   }

@@ -20,7 +20,7 @@ export class Figure {
     this.plot = el("div", { class: "plot", role: "img", tabindex: "0" });
     this.readout = el("div", { class: "readout", hidden: true });
     this.spoken = el("p", { class: "spoken", "aria-live": "polite" });
-    this.box = el("div", { class: "figures", hidden: true });
+    this.box = el("div", { class: "figures", role: "region", tabindex: "0", hidden: true });
     this.cursor = svg("line", { class: "cursor" });
     this.layer = svg("svg", { class: "layer", "aria-hidden": "true" }, this.cursor);
     /** @type {Stop[]} */
@@ -56,6 +56,8 @@ export class Figure {
     this.about = about;
     this.title.textContent = about.title;
     this.plot.setAttribute("aria-label", about.summary);
+    this.box.setAttribute("aria-label", about.title);
+    this.nameButton();
     this.redraw();
     if (!this.box.hidden) this.fillTable();
   }
@@ -124,8 +126,14 @@ export class Figure {
   toggleTable() {
     this.box.hidden = !this.box.hidden;
     this.button.setAttribute("aria-expanded", String(!this.box.hidden));
-    this.button.textContent = this.box.hidden ? "table" : "close table";
+    this.nameButton();
     if (!this.box.hidden) this.fillTable();
+  }
+
+  nameButton() {
+    const words = this.box.hidden ? "table" : "close table";
+    this.button.textContent = words;
+    this.button.setAttribute("aria-label", `${words}: ${this.about?.title ?? ""}`);
   }
 
   fillTable() {

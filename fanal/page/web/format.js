@@ -2,6 +2,17 @@
 
 const NBSP = "\u00a0";
 
+/** A run as a sentence names it. @param {string} run */
+export function named(run) {
+  return run === "hero" ? "the hero" : run;
+}
+
+/** The eval set of a metric such as `eval/full/macro`; empty where it is none. @param {string} metric */
+export function evalSet(metric) {
+  const [kind, set] = metric.split("/");
+  return kind === "eval" && set ? `${set} set` : "";
+}
+
 /** @param {number} value @param {number} digits */
 export function fixed(value, digits) {
   const text = value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });

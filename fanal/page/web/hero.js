@@ -5,7 +5,7 @@
 import { colour } from "./colour.js";
 import { el } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fixed, loss, percent, short, signed } from "./format.js";
+import { fixed, loss, named, percent, short, signed } from "./format.js";
 import { above, below, plan } from "./heromarks.js";
 import { linear } from "./scale.js";
 
@@ -21,6 +21,9 @@ export class HeroFigure {
     this.under = el("div", { class: "under" });
     this.curves = el("div", { class: "curves" });
     this.over = el("div", { class: "over" });
+    this.back = el("button", { type: "button", class: "as-table", hidden: true }, "whole run");
+    this.back.addEventListener("click", () => this.look(null));
+    this.figure.button.before(this.back);
     /** @type {any} */
     this.plot = null;
     this.shape = "";
@@ -115,6 +118,7 @@ export class HeroFigure {
   /** Show a stretch of the run, or all of it. @param {[number, number] | null} zoom */
   look(zoom) {
     this.zoom = zoom;
+    this.back.hidden = zoom === null;
     this.figure.redraw();
   }
 }
@@ -220,10 +224,10 @@ function words(chart, progress, step, value, bad) {
 /** @param {HeroChart} chart */
 function summary(chart) {
   const now = chart.now === null ? "no eval yet" : `now ${loss(chart.now)}`;
-  const end = chart.band ? `forecast at the end ${loss(chart.band.end.p50)}, 80 % band ${loss(chart.band.end.p10)} to ${loss(chart.band.end.p90)}` : "no forecast published";
+  const end = chart.band ? `forecast at the end ${loss(chart.band.end.p50)}, ${percent(0.8)} band ${loss(chart.band.end.p10)} to ${loss(chart.band.end.p90)}` : "no forecast published";
   const bad = (chart.evals ?? chart.train)?.marks.reduce((sum, m) => sum + m.count, 0) ?? 0;
   const count = chart.tokens ? `of ${short(chart.tokens)} tokens` : `of ${fixed(chart.num_steps, 0)} steps`;
-  return `Loss of ${chart.run} over its run ${count}: ${now}; ${end}; ${fixed(bad, 0)} values not finite. Arrow keys read the points.`;
+  return `Loss of ${named(chart.run)} over its run ${count}: ${now}; ${end}; ${fixed(bad, 0)} values not finite. Arrow keys read the points.`;
 }
 
 /** @param {HeroChart} chart */

@@ -38,7 +38,7 @@ export function plan(width, chart, x, y) {
   const hasStrip = chart.differences.length > 0;
   const strip = /** @type {[number, number]} */ ([bottom + 64, bottom + (narrow ? 120 : 136)]);
   const labels = chart.ghosts.length || chart.band;
-  return { width, height: hasStrip ? strip[1] + 8 : bottom + 32, top, bottom, left: narrow ? 36 : 44, right: labels ? (narrow ? 52 : 112) : 16, under: 8, narrow, x, y, strip: hasStrip ? strip : null };
+  return { width, height: hasStrip ? strip[1] + (narrow ? 20 : 8) : bottom + 32, top, bottom, left: narrow ? 36 : 44, right: labels ? (narrow ? 52 : 112) : 16, under: 8, narrow, x, y, strip: hasStrip ? strip : null };
 }
 
 /** @param {Area} area */
@@ -51,31 +51,31 @@ export function below(chart, area) {
   const { x, y } = scales(area);
   const root = svg("svg", { class: "c", width: area.width, height: area.height, "aria-hidden": "true" });
   const right = area.width - area.right;
-  const levels = ticks(area.y[0], area.y[1], area.narrow ? 5 : 6);
+  const levels = ticks(area.y[0], area.y[1], area.narrow ? 7 : 6);
   const digits = decimals(levels);
   for (const level of levels) {
     root.append(svg("line", { class: "g", x1: area.left, y1: y(level), x2: right, y2: y(level) }));
     root.append(text(area.left - 8, y(level) + 4, fixed(level, digits), "t", "end"));
   }
   root.append(svg("line", { class: "ax", x1: area.left, y1: area.bottom, x2: right, y2: area.bottom }));
+  phases(root, chart, area, x);
   const total = chart.tokens ?? chart.num_steps;
-  const marks = ticks(area.x[0] * total, area.x[1] * total, area.narrow ? 4 : 7);
+  const marks = ticks(area.x[0] * total, area.x[1] * total, area.narrow ? 5 : 7);
   marks.forEach((value, i) => {
     const at = x(value / total);
     const last = i === marks.length - 1;
-    const unit = chart.tokens ? (area.narrow ? "" : " tokens") : " steps";
-    const said = chart.tokens ? brief(value) : fixed(value, 0);
+    const number = chart.tokens ? brief(value) : fixed(value, 0);
+    const said = `${number}${last ? (chart.tokens ? " tokens" : " steps") : ""}`;
+    const from = Math.min(at - (number.length * LETTER) / 2, area.width - said.length * LETTER);
     root.append(svg("line", { class: "ax", x1: at, y1: area.bottom, x2: at, y2: area.bottom + 4 }));
-    root.append(text(at, area.bottom + 18, last ? said + unit : said, "t", "middle"));
+    root.append(last ? text(from, area.bottom + 18, said, "t") : text(at, area.bottom + 18, said, "t", "middle"));
   });
-  phases(root, chart, area, x);
   if (area.strip) strip(root, chart, area, x);
   return root;
 }
 
 /** @param {SVGElement} root @param {HeroChart} chart @param {Area} area @param {(v: number) => number} x */
 function phases(root, chart, area, x) {
-  const stop = area.strip ? area.strip[1] : area.bottom;
   chart.phases.forEach((phase, i) => {
     const [from, to] = [Math.max(phase.first, area.x[0]), Math.min(phase.last, area.x[1])];
     if (to <= from) return;
@@ -84,7 +84,8 @@ function phases(root, chart, area, x) {
     const long = phase.label;
     const label = b - a > long.length * LETTER ? long : b - a > 16 ? String(i + 1) : "";
     root.append(text(a, area.top - 17, label, "t"));
-    if (i && from === phase.first) root.append(svg("line", { class: "mk", x1: x(from), y1: area.top - 10, x2: x(from), y2: stop }));
+    const marks = [[area.top - 10, area.bottom], ...(area.strip ? [[area.bottom + 28, area.strip[1]]] : [])];
+    for (const [y1, y2] of i && from === phase.first ? marks : []) root.append(svg("line", { class: "mk", x1: x(from), y1, x2: x(from), y2 }));
   });
 }
 
@@ -99,8 +100,12 @@ function strip(root, chart, area, x) {
   const high = Math.max(0, ...values) + 0.15 * most;
   const y = linear([low, high], [bottom, top]);
   const right = area.width - area.right;
-  root.append(text(0, top - 20, "Measured − forecast", "t"));
-  const levels = ticks(low, high, area.narrow ? 2 : 3);
+  const out = shown.some((d) => !d.inside);
+  const title = out && !area.narrow ? "Measured − forecast, dashed outside the band" : "Measured − forecast";
+  root.append(text(0, top - 20, title, "t"));
+  if (out && area.narrow) root.append(text(area.left, bottom + 16, "dashed: outside the band", "t"));
+  means(root, chart, area, x, title.length * LETTER);
+  const levels = ticks(low, high, area.narrow ? 3 : 5);
   for (const level of levels) {
     root.append(svg("line", { class: Math.abs(level) < 1e-12 ? "zero" : "g", x1: area.left, y1: y(level), x2: right, y2: y(level) }));
     root.append(text(area.left - 8, y(level) + 4, Math.abs(level) < 1e-12 ? "0" : signed(level, decimals(levels)), "t", "end"));
@@ -111,21 +116,42 @@ function strip(root, chart, area, x) {
   }
   const newest = shown.at(-1);
   if (!newest) return;
-  const mean = shown.reduce((sum, d) => sum + d.difference, 0) / shown.length;
-  root.append(text(right, top - 20, `mean ${signed(mean, 3)} over ${fixed(shown.length, 0)} eval${shown.length === 1 ? "" : "s"}`, "t", "end"));
   const at = x(newest.progress);
   const frac = newest.difference / (newest.measured - newest.difference);
-  const words = area.narrow ? signed(newest.difference, 3) : `${signed(newest.difference, 3)}, or ${frac > 0 ? "+" : ""}${percent(frac, 1)}`;
-  const fits = at + 10 + words.length * LETTER < area.width;
-  root.append(text(fits ? at + 10 : at - 10, clip(y(newest.difference)) + (newest.difference > 0 ? -2 : 12), words, "a halo", fits ? "start" : "end"));
+  const [nats, share] = [signed(newest.difference, 3), `or ${frac > 0 ? "+" : ""}${percent(frac, 1)}`];
+  const one = `${nats}, ${share}`;
+  const fits = at + 10 + one.length * LETTER < area.width;
+  const lines = area.narrow ? [nats] : fits ? [one] : [nats, share];
+  const height = Math.min(bottom - 16 * (lines.length - 1), clip(y(newest.difference)) + (newest.difference > 0 ? -4 : 14));
+  lines.forEach((line, i) => root.append(text(at + 10, height + 16 * i, line, "a halo")));
+}
+
+/** The mean difference on each side of a change of the mixture, above the strip. @param {SVGElement} root @param {HeroChart} chart @param {Area} area @param {(v: number) => number} x @param {number} taken */
+function means(root, chart, area, x, taken) {
+  const phases = chart.phases.length ? chart.phases : [{ first: 0, last: 1 }];
+  const y = /** @type {[number, number]} */ (area.strip)[0] - 20;
+  let free = taken;
+  phases.forEach((phase, i) => {
+    const [from, to] = [Math.max(phase.first, area.x[0]), Math.min(phase.last, area.x[1])];
+    const held = chart.differences.filter((d) => d.progress > from && d.progress <= to + 1e-9);
+    if (!held.length) return;
+    const mean = held.reduce((sum, d) => sum + d.difference, 0) / held.length;
+    const count = phases.length === 1 ? ` over ${fixed(held.length, 0)} eval${held.length === 1 ? "" : "s"}` : "";
+    const words = `mean ${signed(mean, 3)}${count}`;
+    const begins = i > 0 && from === phase.first && to >= area.x[1];
+    const left = begins ? x(from) + 6 : x(to) - 6 - words.length * LETTER;
+    if (left < free + 8 || left + words.length * LETTER > area.width) return;
+    root.append(text(left, y, words, "t halo"));
+    free = left + words.length * LETTER;
+  });
 }
 
 /** Labels and marks. @param {HeroChart} chart @param {Area} area */
 export function above(chart, area) {
   const { x, y } = scales(area);
   const root = svg("svg", { class: "c", width: area.width, height: area.height, "aria-hidden": "true" });
-  restarts(root, chart, area, x);
   now(root, chart, area, x, y);
+  restarts(root, chart, area, x);
   ends(root, chart, area, x, y);
   notFinite(root, chart, area, x);
   free(root, chart, area, x, y);
@@ -168,7 +194,7 @@ function lastPoint(chart) {
 
 /** Labels at the lines' right ends, moved apart. @param {SVGElement} root @param {HeroChart} chart @param {Area} area @param {(v: number) => number} x @param {(v: number) => number} y */
 function ends(root, chart, area, x, y) {
-  const right = x(area.x[1]) + 8;
+  const right = x(area.x[1]) + (area.narrow ? 10 : 14);
   /** @type {{ words: string, kind: string, at: number }[]} */
   const labels = [];
   const last = lastPoint(chart);
@@ -181,7 +207,6 @@ function ends(root, chart, area, x, y) {
   if (chart.band && area.x[1] >= 1) {
     const end = chart.band.end;
     labels.push({ words: area.narrow ? loss(end.p50) : `${loss(end.p50)} at the end`, kind: "f", at: y(end.p50) + 4 });
-    if (area.narrow) labels.push({ words: "foretold", kind: "t", at: y(end.p50) + 5 });
     if (!area.narrow || y(end.p10) - y(end.p90) > 32) {
       labels.push({ words: loss(end.p90), kind: "t", at: y(end.p90) + 4 }, { words: loss(end.p10), kind: "t", at: y(end.p10) + 4 });
     }

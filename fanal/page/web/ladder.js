@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fixed, loss, percent, short } from "./format.js";
+import { evalSet, fixed, loss, percent, short } from "./format.js";
 import { text } from "./heromarks.js";
 import { decimals, linear, lineBoxes, freePlace, ticks } from "./scale.js";
 
@@ -21,8 +21,9 @@ export class LadderFigure {
   set(chart) {
     this.words.textContent = sentence(chart);
     const above = chart.asymptote ? ` − ${fixed(chart.asymptote, 2)}` : "";
+    const set = evalSet(chart.metric);
     this.figure.set((width) => paint(chart, width), {
-      title: `Loss at the end, ${chart.unit}; log of loss${above}`,
+      title: `Loss at the end${set ? ` on the ${set}` : ""}, ${chart.unit}; log of loss${above}`,
       summary: `Ladder. ${sentence(chart)} Arrow keys read the points.`,
       table: () => ({
         head: ["size", "FLOPs without the head", "loss", "seeds"].map((t, i) => ({ text: t, kind: i ? "n" : "" })),
@@ -58,7 +59,7 @@ function paint(chart, width) {
   const rise = (/** @type {number} */ v) => Math.log(v - chart.asymptote);
   const heights = losses.map(rise);
   const room = 0.06 * (Math.max(...heights) - Math.min(...heights)) || 0.1;
-  const y = linear([Math.min(...heights) - room, Math.max(...heights) + room], [bottom, top]);
+  const y = linear([Math.min(...heights) - 2 * room, Math.max(...heights) + room], [bottom, top]);
   const map = { bottom, x: (/** @type {number} */ c) => x(Math.log10(c)), y: (/** @type {number} */ v) => y(rise(v)) };
   axes(root, losses, logs, map, { left, right: width - right, bottom, width });
   forecast(root, chart, map);
@@ -72,12 +73,17 @@ function paint(chart, width) {
 
 /** @param {SVGElement} root @param {number[]} losses @param {[number, number]} logs @param {Map2} map @param {{ left: number, right: number, bottom: number, width: number }} area */
 function axes(root, losses, logs, map, area) {
-  const levels = ticks(Math.min(...losses), Math.max(...losses), 4);
+  const levels = ticks(Math.min(...losses), Math.max(...losses), 6);
   for (const level of levels) {
     root.append(svg("line", { class: "g", x1: area.left, y1: map.y(level), x2: area.right, y2: map.y(level) }));
     root.append(text(area.left - 8, map.y(level) + 4, fixed(level, Math.max(1, decimals(levels))), "t", "end"));
   }
   root.append(svg("line", { class: "ax", x1: area.left, y1: area.bottom, x2: area.right, y2: area.bottom }));
+  for (let power = Math.floor(logs[0]); power <= logs[1]; power += 1) {
+    for (const part of [2, 5].map((m) => power + Math.log10(m)).filter((p) => p >= logs[0] && p <= logs[1])) {
+      root.append(svg("line", { class: "ax", x1: map.x(10 ** part), y1: area.bottom, x2: map.x(10 ** part), y2: area.bottom + 3 }));
+    }
+  }
   for (let power = Math.ceil(logs[0]); power <= logs[1]; power += 1) {
     const at = map.x(10 ** power);
     root.append(svg("line", { class: "ax", x1: at, y1: area.bottom, x2: at, y2: area.bottom + 4 }));
@@ -100,12 +106,17 @@ function points(root, chart, map) {
   return chart.points.map((p) => {
     for (const seed of p.seeds.length > 1 ? p.seeds : []) root.append(svg("circle", { class: "seed", cx: map.x(p.flops), cy: map.y(seed), r: 2.5 }));
     root.append(svg("circle", { class: "inkf", cx: map.x(p.flops), cy: map.y(p.loss), r: 4.5 }));
-    const under = chart.path !== null && p.loss < middle(chart.path, p.flops);
+    const under = isUnder(chart, p, map.x(p.flops));
     const [dx, dy] = under ? [-10, 18] : [10, -6];
     root.append(text(map.x(p.flops) + dx, map.y(p.loss) + dy, `${p.size} · ${loss(p.loss)}`, "halo", under ? "end" : "start"));
     const seeds = p.seeds.length > 1 ? `, mean of ${p.seeds.length} seeds` : "";
     return { x: map.x(p.flops), y: map.y(p.loss), words: `${p.size}: ${loss(p.loss)}${seeds}, ${short(p.flops)} FLOPs` };
   });
+}
+
+/** Whether a size's label stands under the line, where its point is and where there is room. @param {LadderChart} chart @param {import("./types.js").LadderPoint} p @param {number} at */
+function isUnder(chart, p, at) {
+  return chart.path !== null && at > 128 && p.loss < middle(chart.path, p.flops);
 }
 
 /** The forecast's median at a cost. @param {{ flops: number[], p50: number[] }} path @param {number} flops */
@@ -140,7 +151,10 @@ function bandLabel(root, chart, map, room) {
   const near = { x: map.x(path.flops[middle]), y: map.y(path.p90[middle]) - 24 };
   const edge = (/** @type {number[]} */ v) => /** @type {[number, number][]} */ (path.flops.map((c, i) => [map.x(c), map.y(v[i])]));
   const taken = [...lineBoxes(edge(path.p90)), ...lineBoxes(edge(path.p50)), ...lineBoxes(edge(path.p10))];
-  for (const p of chart.points) taken.push({ x: map.x(p.flops) - 8, y: map.y(p.loss) - 22, w: 96, h: 30 });
+  for (const p of chart.points) {
+    const [dx, dy] = isUnder(chart, p, map.x(p.flops)) ? [-92, -6] : [-8, -22];
+    taken.push({ x: map.x(p.flops) + dx, y: map.y(p.loss) + dy, w: 100, h: 30 });
+  }
   const box = freePlace({ w: 150, h: 36 }, near, room, taken);
   if (!box) return;
   root.append(text(box.x + 2, box.y + 14, "Sealed forecast, median", "f halo"), text(box.x + 2, box.y + 31, `and ${percent(0.8)} band`, "halo"));

@@ -1,11 +1,14 @@
 // Lists and tables: runs, health, promises, time spent, samples, timeline, settings.
 
-import { absent, el, svg, table } from "./dom.js";
+import { absent, el, fold, svg, table } from "./dom.js";
 import { clock, duration, fixed, loss, percent, short } from "./format.js";
 
 /** @typedef {import("./types.js").Progress} Progress */
 /** @typedef {import("./types.js").PageState} PageState */
 /** @typedef {import("./types.js").RunRow} RunRow */
+
+const OTHERS_SHOWN = 3;
+const HAPPENINGS_SHOWN = 8;
 
 /** Dot, triangle, dash: steady, look here, absent. @param {string} kind */
 function mark(kind) {
@@ -53,11 +56,10 @@ export function health(rows) {
   return rows.map((row) => el("li", {}, mark(row.mark), el("span", {}, el("b", {}, row.name), ` ${row.words}`)));
 }
 
-/** `1.34 × 10^12` with its power raised. @param {string} words */
+/** `1.34 × 10^12` with its powers raised. @param {string} words */
 function raised(words) {
-  const [before, after] = words.split("^");
-  const power = /^−?\d+/.exec(after ?? "")?.[0] ?? "";
-  return power ? el("span", {}, before, el("sup", {}, power), after.slice(power.length)) : words;
+  const parts = words.split(/\^([-−]?\d+(?:\.\d+)?)/);
+  return parts.length === 1 ? words : el("span", {}, ...parts.map((part, i) => (i % 2 ? el("sup", {}, part.replace("-", "−")) : part)));
 }
 
 /** @param {PageState["promises"]} rows */
@@ -94,14 +96,15 @@ export function spent(progress) {
   if (whole < 1) return [absent("Wall time")];
   const known = divided(progress);
   const other = Math.max(0, whole - known.reduce((sum, [, seconds]) => sum + seconds, 0));
-  const shares = [...known, /** @type {[string, number, string]} */ (["other", other, "s2"])];
+  const rest = /** @type {[string, number, string]} */ (["other", other, "s2"]);
+  const shares = other / whole < 0.005 ? known : [...known, rest];
   const bar = el("div", { class: "shares", "aria-hidden": "true" });
   for (const [, seconds, kind] of shares) {
     const piece = el("i", { class: `share ${kind}` });
     piece.style.flexGrow = String(seconds);
     bar.append(piece);
   }
-  const rows = shares.map(([name, seconds]) => el("li", {}, el("span", {}, name), el("b", {}, `${duration(seconds)}, ${percent(seconds / whole)}`)));
+  const rows = shares.map(([name, seconds, kind]) => el("li", {}, el("span", {}, el("i", { class: `key ${kind}`, "aria-hidden": "true" }), name), el("b", {}, `${duration(seconds)}, ${percent(seconds / whole)}`)));
   return [el("ul", { class: "visit" }, ...rows), bar, el("p", { class: "small" }, `Wall time since the campaign began: ${duration(whole)}.`)];
 }
 
@@ -118,33 +121,43 @@ export function runsTable(progress) {
 export function others(ladder) {
   if (!ladder?.others.length) return [];
   const lines = ladder.others.map((o) => el("li", {}, el("span", {}, o.name), el("b", {}, loss(o.value))));
-  return [el("h3", {}, "The same end, other choices"), el("ul", { class: "visit two" }, ...lines)];
+  const heading = el("h3", {}, "The same end, other choices");
+  const list = (/** @type {HTMLElement[]} */ items) => el("ul", { class: "visit" }, ...items);
+  if (lines.length <= OTHERS_SHOWN + 1) return [heading, list(lines)];
+  return [heading, list(lines.slice(0, OTHERS_SHOWN)), fold("others", `${lines.length - OTHERS_SHOWN} more: one choice made otherwise`, [list(lines.slice(OTHERS_SHOWN))])];
 }
 
-/** @param {PageState["samples"]} prompts */
-export function samples(prompts) {
+/** The newest text and the strongest of the other runs' in sight, the rest folded. @param {HTMLElement} words @param {PageState["samples"]} prompts */
+export function samples(words, prompts) {
+  words.textContent = prompts.length ? "Fixed prompts, in bold, and what each model made of them." : "";
   if (!prompts.length) return [absent("Samples")];
   return prompts.map((p) => {
-    const rows = p.rows.map((row) => {
+    const newest = p.rows.length - 1;
+    const beside = p.rows.findLastIndex((row) => row.run !== p.rows[newest]?.run);
+    const all = p.rows.map((row) => {
       const text = el("p", { class: "written" }, el("b", {}, p.prompt), row.text);
       return el("div", { class: "sample" }, el("span", {}, `${row.run}, step ${fixed(row.step, 0)}`), text);
     });
-    const left = p.left_out ? [el("p", { class: "small" }, `${p.left_out} more rounds are in the record.`)] : [];
-    return el("div", { class: "prompt" }, el("h3", {}, `“${p.prompt}”`), ...rows, ...left);
+    const shown = all.filter((_, i) => all.length <= 3 || i === newest || i === beside);
+    const others = all.filter((row) => !shown.includes(row));
+    const left = p.left_out ? [el("p", { class: "small" }, `${fixed(p.left_out, 0)} more rounds are in the record.`)] : [];
+    const rest = others.length ? [fold(`sample ${p.prompt}`, `${fixed(others.length, 0)} more, smaller models and earlier steps`, [...others, ...left])] : left;
+    return el("div", { class: "prompt" }, el("h3", {}, `“${p.prompt}”`), ...shown, ...rest);
   });
 }
 
-/** @param {HTMLElement} list @param {HTMLElement} words @param {PageState["timeline"]} told */
-export function timeline(list, words, told) {
+/** @param {HTMLElement} host @param {HTMLElement} words @param {PageState["timeline"]} told */
+export function timeline(host, words, told) {
   const left = told.left_out ? ` ${fixed(told.left_out, 0)} older ones are in the record.` : "";
   words.textContent = told.happenings.length ? `Newest first, UTC. Triangle, fault or restart; square, planned; ring, a result or a note.${left}` : "Nothing has happened yet.";
-  list.replaceChildren(
-    ...told.happenings.map((h, i) => {
-      const before = i ? told.happenings[i - 1].time_ns : null;
-      const step = h.step === null ? "" : `step ${fixed(h.step, 0)}`;
-      return el("li", {}, mark(h.kind), el("time", {}, clock(h.time_ns, before)), el("span", { class: "who" }, h.run), el("p", {}, el("b", {}, h.title), h.detail ? `; ${h.detail}` : ""), el("span", { class: "stp" }, step));
-    }),
-  );
+  const lines = told.happenings.map((h, i) => {
+    const before = i ? told.happenings[i - 1].time_ns : null;
+    const step = h.step === null ? "" : `step ${fixed(h.step, 0)}`;
+    return el("li", {}, mark(h.kind), el("time", {}, clock(h.time_ns, before)), el("span", { class: "who" }, h.run), el("p", {}, el("b", {}, h.title), h.detail ? `; ${h.detail}` : ""), el("span", { class: "stp" }, step));
+  });
+  const list = (/** @type {HTMLElement[]} */ items) => el("ol", { class: "told" }, ...items);
+  const older = lines.slice(HAPPENINGS_SHOWN);
+  host.replaceChildren(list(lines.slice(0, HAPPENINGS_SHOWN)), ...(older.length ? [fold("timeline", `${fixed(older.length, 0)} older`, [list(older)])] : []));
 }
 
 /** @param {HTMLElement} host @param {HTMLElement} words @param {PageState["settings"]} settings */
@@ -155,23 +168,28 @@ export function settings(host, words, settings) {
     return;
   }
   const set = settings.rows.filter((r) => r.status === "set").length;
-  words.textContent = `Every number with the law that gave it; ${set} of ${settings.rows.length} the campaign set itself, each with its reason.`;
+  words.textContent = `Every number with the law that gave it: measured by its source, assumed from it, or set by the campaign (${set} of ${settings.rows.length}), each with its reason.`;
   const follows = settings.rows.filter((r) => new Set(r.values).size > 1);
   const same = settings.rows.filter((r) => new Set(r.values).size === 1);
   const sizes = settings.sizes.map((s, i) => ({ text: s, kind: i === settings.sizes.length - 1 ? "n" : "n hn" }));
-  const head = [{ text: "follows the size" }, ...sizes, { text: "law", kind: "law" }];
+  const head = [{ text: "setting" }, ...sizes, { text: "law", kind: "law" }];
   const rows = follows.map((r) => {
     const values = r.values.map((v, i) => (i === r.values.length - 1 ? el("b", {}, raised(v)) : raised(v)));
     return [r.name.replaceAll("_", " "), ...values, law(r)];
   });
   const fixedRows = same.map((r) => el("li", {}, el("span", {}, r.name.replaceAll("_", " ")), el("b", {}, raised(r.values[0].replaceAll("_", " "))), law(r)));
-  host.replaceChildren(table(head, rows), el("h3", {}, "The same at every size"), el("ul", { class: "constants" }, ...fixedRows));
+  const wide = matchMedia("(min-width: 641px)").matches;
+  host.replaceChildren(
+    fold("settings", `${follows.length} that follow the size`, [table(head, rows)], wide),
+    fold("constants", `${same.length} the same at every size`, [el("ul", { class: "constants" }, ...fixedRows)]),
+  );
 }
 
 /** The formula, where it comes from and, where the campaign set it, why. @param {import("./types.js").SettingRow} row */
 function law(row) {
-  const formula = row.formula === "constant" ? "" : row.formula;
-  const source = row.source === "arithmetic" || row.status === "set" ? "" : row.source;
-  const said = row.why ? `set: ${row.why}` : [row.status === "defined" ? "" : row.status, source].filter(Boolean).join(", ");
+  const formula = row.formula === "constant" ? "" : raised(row.formula.replaceAll("_", " "));
+  const own = row.status === "set" && ["the campaign's file", "Fanal"].includes(row.source);
+  const source = own || row.source === "arithmetic" ? "" : row.source.replaceAll("`", "");
+  const said = row.why ? `set: ${[row.why.replaceAll("_", " "), source].filter(Boolean).join("; ")}` : [row.status === "defined" ? "" : row.status, source].filter(Boolean).join(", ");
   return el("span", { class: "lawful" }, formula, formula && said ? " " : "", el("span", { class: "why" }, said));
 }

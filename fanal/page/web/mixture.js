@@ -1,8 +1,8 @@
 // What is read: for each domain and phase the planned share as an outline and what was drawn so far as its filling.
 
-import { absent, el, svg, table } from "./dom.js";
+import { absent, el, fold, svg, table } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fixed, percent, short, span } from "./format.js";
+import { fixed, named, percent, short, span } from "./format.js";
 import { text } from "./heromarks.js";
 
 /** @typedef {import("./types.js").MixtureChart} MixtureChart */
@@ -20,10 +20,10 @@ export class MixtureFigure {
   /** @param {MixtureChart} chart */
   set(chart) {
     const count = ["No", "One", "Two", "Three", "Four", "Five"][chart.phases.length] ?? fixed(chart.phases.length, 0);
-    this.words.textContent = `${count} ${chart.phases.length === 1 ? "phase" : "phases, each in its own proportions"}. Outline: planned share of the phase's tokens; filled: drawn so far by ${chart.run}.`;
+    this.words.textContent = `${count} ${chart.phases.length === 1 ? "phase" : "phases, each in its own proportions"}. Outline: planned share of the phase’s tokens; filled: drawn so far by ${named(chart.run)}.`;
     this.figure.set((width) => paint(chart, width), {
       title: "Share of tokens by domain",
-      summary: `Mixture of ${chart.run}: ${chart.rows.map((r) => `${r.domain} ${r.phases.map((p) => percent(p.planned_frac)).join(" then ")}`).join("; ")}.`,
+      summary: `Mixture of ${named(chart.run)}: ${chart.rows.map((r) => `${r.domain} ${r.phases.map((p) => percent(p.planned_frac)).join(" then ")}`).join("; ")}.`,
       table: () => rows(chart),
     });
   }
@@ -88,12 +88,12 @@ function rows(chart) {
 
 /** @param {import("./types.js").CorpusRow[]} corpus */
 export function corpusTable(corpus) {
-  if (!corpus.length) return absent("Corpus");
-  const head = [{ text: "domain" }, { text: "licence of the text", kind: "hn" }, { text: "from", kind: "hn" }, { text: "documents", kind: "n" }, { text: "text", kind: "n" }, { text: "tokens", kind: "n" }, { text: "bytes a token", kind: "n hn" }];
-  return table(
-    head,
-    corpus.map((d) => [d.name.replaceAll("_", " "), d.licence, d.origin, fixed(d.documents, 0), `${short(d.bytes)}B`, short(d.tokens), fixed(d.bytes_per_token, 2)]),
-  );
+  if (!corpus.length) return [absent("Corpus")];
+  const head = [{ text: "domain" }, { text: "licence of the text" }, { text: "from", kind: "hn" }, { text: "documents", kind: "n hn" }, { text: "text", kind: "n hn" }, { text: "tokens", kind: "n" }, { text: "bytes a token", kind: "n hn" }];
+  const rows = corpus.map((d) => [d.name.replaceAll("_", " "), d.licence, d.origin, fixed(d.documents, 0), `${short(d.bytes)}B`, short(d.tokens), fixed(d.bytes_per_token, 2)]);
+  const sum = (/** @type {"documents" | "bytes" | "tokens"} */ key) => corpus.reduce((all, d) => all + d[key], 0);
+  const words = `The text by domain: ${fixed(sum("documents"), 0)} documents, ${short(sum("bytes"))}B, ${short(sum("tokens"))} tokens, with licences`;
+  return [fold("corpus", words, [table(head, rows)])];
 }
 
 /** @param {import("./types.js").DataStage[]} stages */
@@ -105,7 +105,8 @@ export function stagesTable(stages) {
     const text = [removed.join(", ") || "–", ...s.alarms].join("; ");
     return [s.stage.replaceAll("_", " "), figure(s.documents_in), figure(s.documents_out), s.bytes_out ? `${short(s.bytes_out)}B` : "–", text, s.seconds === null ? s.phase : span(s.seconds)];
   });
-  return [table(head, rows)];
+  const [first, last] = [stages.find((s) => s.documents_in)?.documents_in ?? null, stages.findLast((s) => s.documents_out)?.documents_out ?? null];
+  return [fold("stages", `From documents to tokens: ${figure(first)} documents in, ${figure(last)} out, by stage and cause`, [table(head, rows)])];
 }
 
 /** @param {number | null} count */

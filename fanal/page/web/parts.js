@@ -2,6 +2,7 @@
 
 import { Domains } from "./domains.js";
 import { absent, byId, el, setLive } from "./dom.js";
+import { evalSet, loss } from "./format.js";
 import { HeroFigure } from "./hero.js";
 import { LadderFigure } from "./ladder.js";
 import { health, others, promises, runsShort, runsTable, samples, settings, spent, timeline } from "./lists.js";
@@ -43,6 +44,7 @@ export class Parts {
       if (train) this.train.set(train);
     });
     this.part("ladder", state.ladder, () => this.shown("ladder-chart", "Ladder", state.ladder, (chart) => this.ladder.set(chart)));
+    this.part("hero-note", [state.hero?.metric, state.ladder?.metric, state.ladder?.measured, state.ladder?.forecast], () => heroNote(state));
     this.part("domains", state.domains, () => this.shown("domain-panels", "Loss by domain", state.domains, (chart) => this.domains.set(chart)));
     this.part("mixture", state.mixture, () => this.shown("mixture", "Mixture", state.mixture, (chart) => this.mixture.set(chart)));
     this.part("router", state.router, () => this.shown("router-maps", "Router", state.router, (chart) => this.router.set(chart)));
@@ -52,10 +54,10 @@ export class Parts {
     this.part("spent", [state.progress.stages, state.progress.runs], () => byId("spent").replaceChildren(...spent(state.progress)));
     this.part("runs", state.progress.runs, () => byId("runs").replaceChildren(...runsTable(state.progress)));
     this.part("others", state.ladder?.others, () => byId("others").replaceChildren(...others(state.ladder)));
-    this.part("corpus", state.corpus, () => byId("corpus").replaceChildren(corpusTable(state.corpus)));
+    this.part("corpus", state.corpus, () => byId("corpus").replaceChildren(...corpusTable(state.corpus)));
     this.part("stages", state.data_stages, () => byId("stages").replaceChildren(...stagesTable(state.data_stages)));
     this.part("opening", [state.hero === null, state.data_stages], () => byId("opening").replaceChildren(...(state.hero ? [] : opening(state.data_stages))));
-    this.part("samples", state.samples, () => byId("sample-list").replaceChildren(...samples(state.samples)));
+    this.part("samples", state.samples, () => byId("sample-list").replaceChildren(...samples(byId("samples-words"), state.samples)));
     this.part("timeline", state.timeline, () => timeline(byId("told"), byId("timeline-words"), state.timeline));
     this.part("settings", state.settings, () => settings(byId("settings"), byId("settings-words"), state.settings));
     this.part("foot", [state.fingerprint, state.hero?.band?.sha256], () => foot(state));
@@ -102,10 +104,19 @@ export class Parts {
   }
 }
 
+/** The curve and the verdict are two eval sets: say so where both are on the page. @param {PageState} state */
+function heroNote(state) {
+  const [curve, end] = [state.hero?.evals ? evalSet(state.hero.metric) : "", evalSet(state.ladder?.metric ?? "")];
+  const [measured, foretold] = [state.ladder?.measured ?? null, state.ladder?.forecast?.p50 ?? null];
+  const note = byId("hero-note");
+  note.hidden = (measured === null && foretold === null) || !curve || !end || curve === end;
+  note.textContent = note.hidden ? "" : `The curve is the ${curve}, scored along the way; the verdict is the ${end}, scored once at the end: ${[...(measured === null ? [] : [`measured ${loss(measured)}`]), ...(foretold === null ? [] : [`foretold ${loss(foretold)}`])].join(", ")}.`;
+}
+
 /** @param {PageState} state */
 function foot(state) {
-  const campaign = state.fingerprint ? `Campaign ${state.fingerprint.slice(0, 16)}. ` : "";
-  const sealed = state.hero?.band ? `Forecast ${state.hero.band.sha256.slice(0, 16)}. ` : "";
+  const campaign = state.fingerprint ? `Campaign fingerprint ${state.fingerprint.slice(0, 16)}. ` : "";
+  const sealed = state.hero?.band ? `Forecast SHA-256 ${state.hero.band.sha256.slice(0, 16)}. ` : "";
   byId("foot-words").textContent = "Every figure on this page is in the record or follows from it. Losses are nats per token; FLOPs are without the head.";
-  byId("foot-record").replaceChildren(`${campaign}${sealed}The record's own files are under record/; `, el("b", {}, "fanal verify"), " checks them.");
+  byId("foot-record").replaceChildren(`${campaign}${sealed}The record's own files: `, el("a", { href: "record/manifest.json" }, "their list"), "; ", el("b", {}, "fanal verify"), " checks them.");
 }

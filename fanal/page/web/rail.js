@@ -33,7 +33,7 @@ export class Rail {
     const now = parts.reduce((at, part) => (part.done > 0 ? part.first + (part.last - part.first) * part.done : at), 0);
     const at = Math.max(0, Math.min(width, now * width));
     const root = svg("svg", { class: "c", width, height: 52, role: "img", "aria-label": this.words() });
-    root.append(svg("line", { class: "ax", x1: 0, y1: 16, x2: width, y2: 16 }), svg("line", { class: "run-done", x1: 0, y1: 16, x2: at, y2: 16 }));
+    root.append(svg("line", { class: "ax", x1: 0, y1: 16, x2: width, y2: 16 }), svg("line", { class: "run-done", x1: 2, y1: 16, x2: Math.max(2, at - 2), y2: 16 }));
     for (const part of parts.slice(1)) root.append(svg("line", { class: "zero", x1: part.first * width, y1: 11, x2: part.first * width, y2: 21 }));
     if (now < 1) root.append(svg("circle", { class: "glow", cx: at, cy: 16, r: 11 }));
     root.append(svg("circle", { class: "pt", cx: Math.max(5.5, Math.min(width - 5.5, at)), cy: 16, r: 5.5 }));

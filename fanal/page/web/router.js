@@ -3,7 +3,7 @@
 import { between, colour } from "./colour.js";
 import { el, svg } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fixed, percent, signed } from "./format.js";
+import { fixed, named, percent, signed } from "./format.js";
 import { text } from "./heromarks.js";
 import { decimals, linear, spread, ticks } from "./scale.js";
 
@@ -25,7 +25,7 @@ export class Router {
 
   /** @param {RouterChart} chart */
   set(chart) {
-    this.words.textContent = `Which experts ${chart.run} sends its tokens to, layer by layer, over the planned run. Left to right is time, one row an expert; blue is above even, purple below, strong is far from it.`;
+    this.words.textContent = `Which experts ${named(chart.run)} sends its tokens to, layer by layer, over the planned run. Left to right is time, one row an expert; blue is above even, purple below, strong is far from it.`;
     const panels = [...chart.layers.flatMap((layer) => maps(chart, layer)), ...lines(chart)];
     const shape = panels.map((p) => p.about.title).join("\n");
     if (shape !== this.shape) {
@@ -88,7 +88,7 @@ function mapPanel(chart, map, title, colourOf, say) {
   return { paint, about: { title, summary: `${title}: ${last < 0 ? "nothing yet" : columnWords(chart, map, last, say)}. Arrow keys read the columns.` } };
 }
 
-/** The heat scale: five steps from least to most, with both ends written. @param {SVGElement} root @param {number} width @param {HeatMap} map @param {(v: number) => string} colourOf @param {(v: number) => string} say */
+/** The heat scale: seven steps from least to most, with both ends written. @param {SVGElement} root @param {number} width @param {HeatMap} map @param {(v: number) => string} colourOf @param {(v: number) => string} say */
 function scale(root, width, map, colourOf, say) {
   const [steps, each] = [7, 14];
   const from = width / 2 - (steps * each) / 2;
@@ -141,10 +141,10 @@ function linePanel(layers, title, even, chart) {
     const x = linear([0, 1], [left, width - right]);
     const y = linear([low, high], [bottom, top]);
     const root = svg("svg", { class: "c", width, height: bottom + 22, "aria-hidden": "true" });
-    const levels = ticks(low, high, 3);
+    const levels = ticks(low, high, 5);
     for (const level of levels) {
       root.append(svg("line", { class: "g", x1: left, y1: y(level), x2: width - right, y2: y(level) }));
-      root.append(text(left - 6, y(level) + 4, share ? percent(level, 1) : fixed(level, decimals(levels)), "t", "end"));
+      root.append(text(left - 6, y(level) + 4, share ? percent(level, decimals(levels.map((v) => 100 * v))) : fixed(level, decimals(levels)), "t", "end"));
     }
     root.append(svg("line", { class: "ax", x1: left, y1: bottom, x2: width - right, y2: bottom }));
     if (even !== null) {

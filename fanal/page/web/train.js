@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fixed, loss, percent } from "./format.js";
+import { fixed, loss, named, percent } from "./format.js";
 import { text } from "./heromarks.js";
 import { decimals, linear, ticks } from "./scale.js";
 
@@ -24,7 +24,7 @@ export class TrainFigure {
     const newest = train.mean.findLast((v) => v !== null) ?? null;
     this.figure.set((width) => paint(chart, train, width), {
       title: `Training loss, nats per token · ${steps}`,
-      summary: `Training loss of ${chart.run}: ${newest === null ? "none yet" : `now ${loss(newest)}`}, ${fixed(bad(train), 0)} values not finite. Arrow keys read the buckets.`,
+      summary: `Training loss of ${named(chart.run)}: ${newest === null ? "none yet" : `now ${loss(newest)}`}, ${fixed(bad(train), 0)} values not finite. Arrow keys read the buckets.`,
       table: () => ({
         head: ["done", "least", "mean", "most"].map((t, i) => ({ text: t, kind: i ? "n" : "" })),
         rows: train.progress.map((p, i) => [percent(p, 1), loss(train.low[i]), loss(train.mean[i]), loss(train.high[i])]),
@@ -61,7 +61,7 @@ function paint(chart, train, width) {
   const y = (/** @type {number} */ v) => Math.max(top, Math.min(bottom, scaled(v)));
   const window = svg("svg", { class: "window", x: left, y: top, width: width - right - left, height: bottom - top, viewBox: `${left} ${top} ${width - right - left} ${bottom - top}` });
   const root = svg("svg", { class: "c", width, height: bottom + 22, "aria-hidden": "true" });
-  const levels = ticks(low, high, 4);
+  const levels = ticks(low, high, 5);
   for (const level of levels) {
     root.append(svg("line", { class: "g", x1: left, y1: y(level), x2: width - right, y2: y(level) }));
     root.append(text(left - 8, y(level) + 4, fixed(level, decimals(levels)), "t", "end"));
