@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest $(ARGS)
 CHROMIUM := /usr/bin/chromium
 
-.PHONY: help setup tools browser demo test test-fast test-changed check peer drill bench lock golden pictures clean
+.PHONY: help setup tools browser demo test test-fast test-changed check peer drill bench lock golden clean
 
 help:  ## these lines
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(args)
     except KeyboardInterrupt:
-        say("stopped; the same command goes on from here")
+        say("stopped; what had ended is kept")
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read the report went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return WELL
     except FanalError as error:
         say(str(error))
         return error.exit_code
+    except ModuleNotFoundError as error:
+        say(f"this command needs {error.name}, which is not installed: pip install 'fanal[demo]'")
+        return BAD_INPUT
+    except OSError as error:
+        say(f"{error.filename or 'the system'}: {error.strerror or error}")
+        return BAD_INPUT
     except Exception as error:
         if os.environ.get("FANAL_DEBUG"):
             raise
@@ -44,13 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def say(text: str) -> None:
-    """One line to standard error."""
-    print(f"fanal: {text}", file=sys.stderr, flush=True)
+    """One line to standard error, where there still is one."""
+    with suppress(OSError, ValueError):
+        print(f"fanal: {text}", file=sys.stderr, flush=True)
 
 
 def show(text: str, data: Mapping[str, Any], args: argparse.Namespace) -> None:
     """A report as text, or with `--json` as one JSON document."""
-    print(json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) if args.json else text)
+    try:
+        print(json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) if args.json else text, flush=True)
+    except BrokenPipeError:  # whoever read the report went away, as `head` does; the exit code stays the command's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # ------------------------------------------------------------------------------------- training
@@ -90,9 +98,10 @@ def ladder_tune(args: argparse.Namespace) -> int:
     os.environ.update(xla_environment())
     from fanal.pipeline import RunOptions, tune_campaign
 
-    options = RunOptions(folder=run_folder(args), quiet=args.quiet)
-    report = tune_campaign(load_campaign(args), options)
-    show(report.text, report.to_json(), args)
+    folder = run_folder(args)
+    options = RunOptions(folder=folder.with_name(f"{folder.name}-tune"), quiet=args.quiet)
+    found = tune_campaign(load_campaign(args), options)
+    show(found.text, found.to_json(), args)
     return WELL
 
 
@@ -113,12 +122,15 @@ def data_build(args: argparse.Namespace) -> int:
     """Documents to token shards, stage by stage."""
     from fanal.data.build import build_corpus
     from fanal.data.fetch import default_cache
+    from fanal.record.stages import alone
 
     def on_stage(name: str, report: Any) -> None:
         if report is not None and not args.quiet:
             say(f"{name}: {report.left.documents:,} documents left after {report.seconds:.1f} s")
 
-    build_corpus(load_campaign(args), cache=default_cache(), out=run_folder(args) / "data", on_stage=on_stage)
+    folder = run_folder(args)
+    with alone(folder):
+        build_corpus(load_campaign(args), cache=default_cache(), out=folder / "data", on_stage=on_stage)
     return data_show(args)
 
 
@@ -224,7 +236,7 @@ def parser() -> argparse.ArgumentParser:
 
     demo_parser = campaign_parser(commands, "demo", demo, named="lantern")
     demo_parser.add_argument("--headless", action="store_true", help="no page: train, print the result and end")
-    demo_parser.add_argument("--port", type=int, default=PORT, help="port of the page (the next free one where taken)")
+    demo_parser.add_argument("--port", type=port, default=PORT, help="port of the page (the next free one where taken)")
     campaign_parser(commands, "run", run)
     campaign_parser(commands, "plan", plan)
 
@@ -245,11 +257,19 @@ def parser() -> argparse.ArgumentParser:
         )
     serve_parser = report_parser(commands, "serve", serve)
     serve_parser.add_argument("path", type=Path, help="a record, or a folder that will hold one")
-    serve_parser.add_argument("--port", type=int, default=PORT, help="the next free one where taken")
+    serve_parser.add_argument("--port", type=port, default=PORT, help="the next free one where taken")
     publish_parser = report_parser(commands, "publish", publish)
     publish_parser.add_argument("path", type=Path, help="a record, or a folder that holds one")
     publish_parser.add_argument("dest", type=Path, help="a folder: new, empty, or published to before")
     return top
+
+
+def port(text: str) -> int:
+    """A port's number, as an argument."""
+    number = int(text)
+    if not 0 <= number <= 65_535:
+        raise argparse.ArgumentTypeError(f"must be 0 to 65535, got {number}")
+    return number
 
 
 def group_parser(commands: Any, name: str, text: str) -> Any:

@@ -5,19 +5,16 @@ record of the run `campaign`; the hero's record holds the forecast before its fi
 SIGTERM) ends after the current step with a checkpoint. One call at a time works on a campaign's folder.
 """
 
-import fcntl
 import json
 import math
-import resource
-import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fanal.campaign.derived import CampaignPlan, RunPlan
+from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.campaign.plan import plan_campaign
 from fanal.campaign.spec import Campaign
 from fanal.data.batches import BatchSource
@@ -28,7 +25,7 @@ from fanal.data.heldout import load_eval_sets
 from fanal.data.order import make_order, mixture_event_fields
 from fanal.data.report import StageReport
 from fanal.data.tokens import Tokenizer
-from fanal.errors import FanalError, RefusedError
+from fanal.errors import RecordError, RefusedError
 from fanal.ladder.forecast import ForecastOptions, forecast
 from fanal.ladder.rungs import HeroPlan, read_rungs
 from fanal.ladder.score import score, summarise
@@ -36,8 +33,8 @@ from fanal.ladder.seal import document_sha256, seal, sealed_forecast
 from fanal.page.report import write_report
 from fanal.record import layout
 from fanal.record.files import write_whole
-from fanal.record.metrics import FULL_MACRO
-from fanal.record.read import Record, open_record
+from fanal.record.read import RunView, open_record
+from fanal.record.stages import Stage, alone, ended, stage_seconds
 from fanal.record.tracker import Run, Start, start
 from fanal.record.verify import verify
 from fanal.train.compile import Compiler, compiling
@@ -97,34 +94,64 @@ def run_campaign(campaign: Campaign, options: RunOptions) -> Outcome | None:
         CampaignError, DataError, RecordError, CheckpointError: what cannot be done, in words for a person.
         RefusedError: the folder belongs to another campaign, or another call is at work in it.
     """
+    if campaign.trainer.kind != "fanal":
+        raise RefusedError(
+            "trainer.kind 'external' can be read and not yet run: this version trains with 'fanal' alone"
+        )
     plan = plan_campaign(campaign)
-    with one_at_a_time(options.folder), stop_on_signals() as stop, compiling() as compiler:
+    with alone(options.folder), stop_on_signals() as stop:
         hold_fingerprint(options, plan)
-        with campaign_run(campaign, plan, options) as run:
+        if (former := concluded(options)) is not None:
+            return former
+        with compiling() as compiler, ended(begin_campaign(campaign, plan, options)) as run:
             session = Session(campaign, plan, options, run, stop)
             compiler.ahead(plan.runs[0])
-            corpus = corpus_of(session)
-            hero_loss = train_all(session, corpus, compiler)
-            if hero_loss is None:
+            result = train_all(session, corpus_of(session), compiler)
+            if result is None:
                 run.finish("interrupted", stop.reason)
                 return None
-            return conclude(session, hero_loss)
+            return conclude(session, result)
+
+
+def hold_fingerprint(options: RunOptions, plan: CampaignPlan) -> None:
+    """Begin the record under the campaign's fingerprint, or hold that it was begun under this one.
+
+    Raises:
+        RefusedError: the folder holds another campaign, or the same with other numbers.
+    """
+    found = layout.open_record(options.record, plan.fingerprint)["campaign"]
+    if found != plan.fingerprint:
+        raise RefusedError(
+            f"{options.folder} was begun under fingerprint {str(found)[:12]}, and this campaign has "
+            f"{plan.fingerprint[:12]}: it was changed since. Run it with another --dir, or move {options.folder} away"
+        )
+
+
+def begin_campaign(campaign: Campaign, plan: CampaignPlan, options: RunOptions) -> Run:
+    """The run that stages are written to."""
+    run = start(options.record, Start(project=campaign.name, id="campaign", name=campaign.title, role="campaign"))
+    run.event("plan", fingerprint=plan.fingerprint, resolved=json.loads(plan.resolved))
+    return run
 
 
 # ------------------------------------------------------------------------------------- the stages
 
 
 def corpus_of(session: Session) -> Corpus:
-    """Documents to shards, each stage in the record."""
+    """Documents to shards, each stage in the record.
+
+    Raises:
+        KeyboardInterrupt: it was told to stop; the stages that ended are kept.
+    """
     begun: dict[str, Stage] = {}
 
     def on_stage(name: str, report: StageReport | None) -> None:
+        if report is not None:
+            begun.pop(name).end(report.to_json())
         if session.stop:
             raise KeyboardInterrupt
         if report is None:
             begun[name] = Stage.begin(session.run, name)
-        else:
-            begun.pop(name).end(report.to_json())
 
     data = session.options.folder / "data"
     corpus = build_corpus(session.campaign, cache=default_cache(), out=data, on_stage=on_stage)
@@ -133,53 +160,84 @@ def corpus_of(session: Session) -> Corpus:
     return corpus
 
 
-def train_all(session: Session, corpus: Corpus, compiler: Compiler) -> float | None:
-    """Train the rungs, then the hero; its loss on *full*, or None where it was stopped."""
+def train_all(session: Session, corpus: Corpus, compiler: Compiler) -> TrainResult | None:
+    """Train the rungs, then the hero; the hero's result, or None where it was stopped."""
     following = (*session.plan.runs[1:], session.plan.hero)
-    loss = None
+    result = None
     for run, next_run in zip(session.plan.runs, following, strict=True):
-        result = finished(run, session.options.checkpoints(run), corpus.fingerprint)
+        if session.stop:
+            return None
+        result = finished(run, session.options.checkpoints(run), data_fingerprint(session, corpus))
         if result is None:
             compiler.ahead(run)
             compiler.ahead(next_run)
             result = train_run(session, run, corpus, compiler)
+        else:
+            hold_ended(session, run)
         if result.interrupted:
             return None
-        loss = result.scores[FULL_MACRO]
-    return loss
+    return result
 
 
 def train_run(session: Session, run: RunPlan, corpus: Corpus, compiler: Compiler) -> TrainResult:
     """One attempt at one run; the hero's begins with its forecast, where none is sealed yet."""
-    stage = Stage.begin(session.run, f"train/{run.run}")
-    record = begin_attempt(session, run)
-    document = seal_forecast(session, run, record) if run.role == "hero" else None
-    order = make_order(session.campaign, run, corpus)
-    record.event("mixture", **mixture_event_fields(order))
-    samples = session.campaign.samples
-    inputs = TrainInputs(
-        batches=BatchSource(corpus, order),
-        eval_sets=load_eval_sets(corpus),
-        record=record,
-        checkpoints=session.options.checkpoints(run),
-        data_fingerprint=corpus.fingerprint,
-        compiler=compiler,
-        stop=session.stop,
-        samples=Samples(Tokenizer(corpus.tokenizer_path), samples.prompts, samples.tokens),
-        settings=session.loop_settings,
-        foretold=partial(scores_of, document, run) if document else None,
-    )
-    result = train(run, inputs)
-    stage.end({"outcome": result.outcome, "steps": result.step, "seconds": dict(result.seconds)})
-    return result
+    with ended(begin_attempt(session, run)) as record:
+        document = seal_forecast(session, run, record) if run.role == "hero" else None
+        stage = Stage.begin(session.run, f"train/{run.run}")
+        order = make_order(session.campaign, run, corpus)
+        record.event("mixture", **mixture_event_fields(order))
+        samples = session.campaign.samples
+        inputs = TrainInputs(
+            batches=BatchSource(corpus, order),
+            eval_sets=load_eval_sets(corpus),
+            record=record,
+            checkpoints=session.options.checkpoints(run),
+            data_fingerprint=data_fingerprint(session, corpus),
+            compiler=compiler,
+            stop=session.stop,
+            samples=Samples(Tokenizer(corpus.tokenizer_path), samples.prompts, samples.tokens),
+            settings=session.loop_settings,
+            foretold=partial(scores_of, document, run) if document else None,
+        )
+        result = train(run, inputs)
+        stage.end({"outcome": result.outcome, "steps": result.step, "seconds": dict(result.seconds)})
+        return result
+
+
+def data_fingerprint(session: Session, corpus: Corpus) -> str:
+    """SHA-256 of all that decides which tokens a run reads, its seed and length apart."""
+    return sha256_hex(canonical_json({"corpus": corpus.fingerprint, "mixture": session.campaign.mixture}))
 
 
 def begin_attempt(session: Session, run: RunPlan) -> Run:
     """Open the run in the record, from the step after its latest checkpoint."""
     step = resume_point(session.options.checkpoints(run))
+    if step is not None:
+        hold_recorded(session, run)
     config = asdict(run)
     how = Start(project=session.campaign.name, id=run.run, config=config, role=run.role, from_step=step)
     return start(session.options.record, how)
+
+
+def hold_recorded(session: Session, run: RunPlan) -> RunView:
+    """The run whose checkpoints are there, in the record.
+
+    Raises:
+        RefusedError: the record does not know it.
+    """
+    runs = open_record(session.options.record).runs
+    if run.run not in runs:
+        raise RefusedError(
+            f"{session.options.checkpoints(run)} belongs to no run of {session.options.record}: record and checkpoints "
+            f"of one campaign stay together. Move {session.options.folder / 'ckpt'} away too, or bring its record back"
+        )
+    return runs[run.run]
+
+
+def hold_ended(session: Session, run: RunPlan) -> None:
+    """End a run in the record that was killed between its last checkpoint and its end."""
+    if hold_recorded(session, run).attempts[-1].outcome != "finished":
+        begin_attempt(session, run).finish("finished")
 
 
 def seal_forecast(session: Session, hero: RunPlan, record: Run) -> Mapping[str, Any]:
@@ -192,8 +250,7 @@ def seal_forecast(session: Session, hero: RunPlan, record: Run) -> Mapping[str, 
     target = HeroPlan.of(hero)
     spec = session.campaign.forecast
     document = forecast(read_rungs(view, target, spec.metrics), target, ForecastOptions.of(spec))
-    sha256 = seal(record, document)
-    stage.end({"sha256": sha256})
+    stage.end({"sha256": seal(record, document)})
     return document
 
 
@@ -206,35 +263,63 @@ def scores_of(
     return [one.event_fields(document_sha256(document)) for one in found if one is not None]
 
 
-def conclude(session: Session, hero_loss: float) -> Outcome:
-    """The verdict: into the record, `summary.json`, the report and the card."""
-    options = session.options
+# ------------------------------------------------------------------------------------- the end
+
+
+def conclude(session: Session, hero: TrainResult) -> Outcome:
+    """The verdict into the record, then `summary.json`, the report and the card.
+
+    Raises:
+        RecordError: the record is not whole, and a verdict needs it whole.
+    """
     stage = Stage.begin(session.run, "report")
-    view = open_record(options.record)
-    hero = view.runs[session.plan.hero.run]
-    sealed = sealed_forecast(hero)
+    record = open_record(session.options.record)
+    sealed = sealed_forecast(record.runs[hero.run])
     assert sealed is not None, "the hero began with a forecast"
-    checks = verify(options.record).forecasts
-    first = any(check.sha256 == sealed.sha256 and check.sealed_before_step_0 for check in checks)
-    summary = summarise(sealed.document, hero_loss, sealed_before_step_0=first, seconds=stage_seconds(view))
+    checked = verify(session.options.record)
+    if checked.bad:
+        raise RecordError(f"{checked.bad[0].file}: {checked.bad[0].what}; a verdict needs a whole record")
+    first = any(f.sha256 == sealed.sha256 and f.sealed_before_step_0 for f in checked.forecasts)
+    measured = hero.scores[sealed.document["headline"]]
+    summary = summarise(sealed.document, measured, sealed_before_step_0=first, seconds=stage_seconds(record))
     session.run.event("verdict", summary=summary)
-    write_whole(options.folder / "summary.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
     stage.end({})
     session.run.finish()
+    return write_outcome(session.options, summary)
+
+
+def concluded(options: RunOptions) -> Outcome | None:
+    """The outcome of a campaign whose verdict stands in the record, written anew; None where there is none."""
+    record = open_record(options.record)
+    verdicts = record.campaign.events("verdict") if record.campaign else []
+    return write_outcome(options, verdicts[-1].fields["summary"]) if verdicts else None
+
+
+def write_outcome(options: RunOptions, summary: Mapping[str, Any]) -> Outcome:
+    """`summary.json`, `report.md`, the pictures and the card."""
+    write_whole(options.folder / "summary.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
     return Outcome(summary, write_report(options.folder).text)
+
+
+# ------------------------------------------------------------------------------------- the sweep
 
 
 def tune_campaign(campaign: Campaign, options: RunOptions) -> SweepReport:
     """Sweep the rates on the two smallest rungs, unrecorded, and fit the laws through the best of each.
 
     Raises:
-        KeyboardInterrupt: it was told to stop; nothing is kept.
+        KeyboardInterrupt: it was told to stop; no training of it is kept.
     """
     plan = plan_campaign(campaign)
     smallest = [run for run in plan.rungs if run.seed == campaign.ladder.seed][:2]
-    with one_at_a_time(options.folder), stop_on_signals() as stop, compiling() as compiler:
+    with alone(options.folder), stop_on_signals() as stop, compiling() as compiler:
+
+        def on_stage(name: str, report: StageReport | None) -> None:
+            if stop:
+                raise KeyboardInterrupt
+
         data = options.folder / "data"
-        corpus = build_corpus(campaign, cache=default_cache(), out=data, on_stage=lambda name, report: None)
+        corpus = build_corpus(campaign, cache=default_cache(), out=data, on_stage=on_stage)
 
         def inputs_of(run: RunPlan) -> TrainInputs:
             return TrainInputs(
@@ -249,87 +334,3 @@ def tune_campaign(campaign: Campaign, options: RunOptions) -> SweepReport:
             )
 
         return sweep(smallest, inputs_of)
-
-
-# ------------------------------------------------------------------------------------- the campaign's own run
-
-
-@contextmanager
-def one_at_a_time(folder: Path) -> Generator[None]:
-    """Hold the campaign's folder for this process; the kernel lets go of it however the process ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            words = f"{folder} is at work in another process: wait for it, or watch it with `fanal serve {folder}`"
-            raise RefusedError(words) from error
-        yield
-
-
-def hold_fingerprint(options: RunOptions, plan: CampaignPlan) -> None:
-    """Begin the record under the campaign's fingerprint, or hold that it was begun under this one.
-
-    Raises:
-        RefusedError: the folder holds another campaign, or the same with other numbers.
-    """
-    found = layout.open_record(options.record, plan.fingerprint)["campaign"]
-    if found != plan.fingerprint:
-        raise RefusedError(
-            f"{options.record} was begun under fingerprint {str(found)[:12]}, and this campaign has "
-            f"{plan.fingerprint[:12]}: it was changed since. Run it with another --dir, or move the folder away"
-        )
-
-
-@contextmanager
-def campaign_run(campaign: Campaign, plan: CampaignPlan, options: RunOptions) -> Generator[Run]:
-    """The run that stages are written to; ended as what it was."""
-    run = start(options.record, Start(project=campaign.name, id="campaign", name=campaign.title, role="campaign"))
-    run.event("plan", fingerprint=plan.fingerprint, resolved=json.loads(plan.resolved))
-    try:
-        yield run
-    except KeyboardInterrupt:
-        run.finish("interrupted", "stopped by a person")
-        raise
-    except FanalError as error:
-        run.finish("failed", str(error))
-        raise
-    finally:
-        run.finish("failed", "an error of Fanal's own")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stretch of work, from `stage.start` to `stage.end`."""
-
-    run: Run
-    name: str
-    began: float
-    began_cpu: float
-
-    @classmethod
-    def begin(cls, run: Run, name: str) -> "Stage":
-        """Write the stage's start."""
-        run.event("stage.start", stage=name)
-        return cls(run, name, time.monotonic(), cpu_seconds())
-
-    def end(self, report: Mapping[str, Any]) -> None:
-        """Write the stage's end, with what it took."""
-        seconds, cpu = time.monotonic() - self.began, cpu_seconds() - self.began_cpu
-        self.run.event("stage.end", stage=self.name, seconds=seconds, cpu_seconds=cpu, report=dict(report))
-
-
-def cpu_seconds() -> float:
-    """Processor time of this process and its finished children."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(u.ru_utime + u.ru_stime for u in used)
-
-
-def stage_seconds(record: Record) -> dict[str, float]:
-    """Wall time by stage, all attempts together."""
-    assert record.campaign is not None, "a campaign's record has its run"
-    seconds: dict[str, float] = {}
-    for event in record.campaign.events("stage.end"):
-        name = event.fields["stage"]
-        seconds[name] = seconds.get(name, 0.0) + event.fields["seconds"]
-    return seconds

@@ -3,6 +3,7 @@
 import argparse
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +56,46 @@ def test_help_loads_nothing_heavy() -> None:
     code = f"import sys; from fanal import cli\n{tried}\nprint('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def run(*words: str, after: str = "") -> subprocess.CompletedProcess[str]:
+    quoted = " ".join([sys.executable, "-m", "fanal", *words])
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {quoted} {after}"], capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text("{}")
+    damaged = run("verify", str(tmp_path))
+    assert damaged.returncode == 1
+    assert run("verify", str(tmp_path), after="| true").returncode == 1
+
+
+def test_a_file_in_the_way_is_named_and_is_no_fault_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("run", "firefly", "--dir", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert "file" in done.stderr
+    assert "fault" not in done.stderr
+
+
+def test_an_unknown_campaign_names_the_nearest() -> None:
+    done = run("plan", "lantren")
+    assert done.returncode == 2
+    assert "lantern" in done.stderr
+
+
+@pytest.mark.parametrize("port", ["-1", "70000", "x"])
+def test_a_port_that_is_none_is_refused(port: str, tmp_path: Path) -> None:
+    done = run("serve", str(tmp_path), f"--port={port}")
+    assert done.returncode == 2
+    assert "--port" in done.stderr
+
+
+def test_an_external_trainer_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    text = (Path(cli.__file__).parent / "campaigns" / "firefly.toml").read_text("utf-8")
+    (tmp_path / "mine.toml").write_text(text.replace('kind = "fanal"', 'kind = "external"\ncommand = "true {hidden}"'))
+    done = run("run", str(tmp_path / "mine.toml"), "--dir", str(tmp_path / "runs"))
+    assert done.returncode == 3, done.stderr
+    assert not (tmp_path / "runs").exists()

@@ -6,12 +6,18 @@ domain is read by `data/order.py` when the corpus has been counted.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from fanal.campaign.sheet import nearest
 from fanal.campaign.spec import Campaign, Corpus, Evals, Ladder, Mixture, Trainer
 
 WEIGHT_TOLERANCE = 1e-9
 """How far weights may add up to something else than one: decimal fractions do not add exactly."""
+
+LEAST_RUNGS = 3
+"""A law with an asymptote has three numbers to fit."""
+QUOTED_METRIC = "eval/full/macro"
+"""The metric in which a campaign's result is quoted."""
 
 _NAME = re.compile(r"[a-z0-9_]+")
 _CAMPAIGN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -54,9 +60,12 @@ def _trainer(trainer: Trainer) -> Iterator[str]:
 
 
 def _ladder(ladder: Ladder) -> Iterator[str]:
-    if not ladder.rungs or any(a >= b for a, b in zip(ladder.rungs, ladder.rungs[1:], strict=False)):
-        yield f"ladder.rungs: must be one or more widths, ascending, found {list(ladder.rungs)}"
-    smallest = min(ladder.rungs, default=1)
+    rungs = list(ladder.rungs)
+    if len(rungs) < LEAST_RUNGS or any(a >= b for a, b in pairwise(rungs)):
+        yield f"ladder.rungs: must be at least {LEAST_RUNGS} widths, ascending, since a forecast fits them, found {rungs}"
+    smallest, largest = min(rungs, default=1), max(rungs, default=0)
+    if 1 <= ladder.hero <= largest:
+        yield f"ladder.hero: must be above the largest rung, {largest}: widen it or drop rungs; found {ladder.hero}"
     for key, value in (("rungs", smallest), ("hero", ladder.hero), ("batch_seqs", ladder.batch_seqs)):
         if value < 1:
             yield f"ladder.{key}: must be at least 1, found {value}"
@@ -173,6 +182,9 @@ def _words(campaign: Campaign) -> Iterator[str]:
     for path, word, known in choices:
         if word not in known:
             yield f"{path}: {word!r} is not known; nearest: {nearest(word, known)!r}"
+    if QUOTED_METRIC not in campaign.forecast.metrics:
+        found = list(campaign.forecast.metrics)
+        yield f"forecast.metrics: must hold {QUOTED_METRIC!r}, in which the result is quoted: add it; found {found}"
     rules = [rule.name for rule in campaign.watch.rule]
     for name in sorted({name for name in rules if rules.count(name) > 1}):
         yield f"watch.rule: {name!r} is there twice"

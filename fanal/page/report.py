@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fanal.errors import RecordError
+from fanal.ladder.score import last_scores
 from fanal.ladder.seal import Sealed, sealed_forecast
 from fanal.ladder.show import (
     forecast_words,
@@ -109,10 +110,8 @@ def read_result(record: Record) -> Result:
         [e for e in ends if e < 1],
         summary["hero"]["loss"],
     )
-    scores = [
-        event.fields for event in hero.events("forecast.score") if event.fields["forecast_sha256"] == sealed.sha256
-    ]
-    return Result(campaign, summary, sealed, story, scores)
+    scored = [e for e in hero.events("forecast.score") if e.fields["forecast_sha256"] == sealed.sha256]
+    return Result(campaign, summary, sealed, story, [event.fields for event in last_scores(scored)])
 
 
 def _followed(document: Mapping[str, Json]) -> str:

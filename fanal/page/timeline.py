@@ -7,6 +7,7 @@ count, so that the list stays short on a run of any length; nothing else is left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fanal.ladder.score import last_scores
 from fanal.page.seen import SeenRecord
 from fanal.page.words import counted, duration, figure, plain, short
 from fanal.record.events import Event
@@ -125,8 +126,9 @@ def _repeated(kind: str, group: list[Event]) -> tuple[str, str]:
         prompts = len({e.fields["prompt"] for e in group})
         return f"Samples of {counted(prompts, 'prompt')}", counted(len(group), "continuation")
     if kind == "forecast.score":
-        inside = sum(bool(e.fields["inside"]) for e in group)
-        return "Held against the forecast", f"inside the 80 % interval at {inside} of {len(group)} evals".replace(
+        scores = last_scores(group)
+        inside = sum(bool(e.fields["inside"]) for e in scores)
+        return "Held against the forecast", f"inside the 80 % interval at {inside} of {len(scores)} evals".replace(
             " %", "\u00a0%"
         )
     seconds = sum(float(e.fields["seconds"]) for e in group)

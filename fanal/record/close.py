@@ -17,7 +17,7 @@ import pyarrow as pa
 from fanal.record import manifest
 from fanal.record.files import TEMPORARY_PREFIX, read_document, seal, sha256, sync_folder, write_synced, write_whole
 from fanal.record.layout import FORMAT, LOG, SEGMENTS, WriterPath, numbered
-from fanal.record.log import LogHeader, read_header
+from fanal.record.log import read_header
 from fanal.record.segment_write import segment_files, taken_facts, taken_rows
 from fanal.record.tail import LogTail
 from fanal.record.writer import CLOSE_BYTES, CLOSE_ROWS
@@ -105,27 +105,29 @@ def _clear(folder: Path, number: int) -> None:
 
 
 def _drop_logs(place: WriterPath, all_covered: bool) -> None:
-    """Remove log files whose frames all stand in segments; the last file only when nobody writes it any more."""
+    """Remove log files whose frames all stand in segments; the last file only when nobody writes it any more.
+
+    A writer killed while it began a file left one without a header, which says nothing of the file before it: where
+    everything is covered, no header is asked.
+    """
     folder = place.folder / LOG
     last = max(numbered(place.folder / SEGMENTS, ".json"), default=0)
     covered = read_document(place.folder / SEGMENTS / f"{last}.json")["last_sequence"] if last else 0
     numbers = numbered(folder, ".log")
     for index, number in enumerate(numbers):
-        if index + 1 == len(numbers):
-            gone = all_covered
-        else:
-            header = _header(folder / f"{numbers[index + 1]}.log")
-            gone = header is not None and header.first_sequence - 1 <= covered
-        if not gone:
+        following = numbers[index + 1] if index + 1 < len(numbers) else None
+        if not (all_covered or (following and _begins_within(folder / f"{following}.log", covered))):
             break
         (folder / f"{number}.log").unlink()
     if numbers:
         sync_folder(folder)
 
 
-def _header(path: Path) -> LogHeader | None:
+def _begins_within(path: Path, covered: int) -> bool:
+    """Whether all frames before this log file have numbers up to `covered`."""
     with path.open("rb") as file:
-        return read_header(file.read(256))
+        header = read_header(file.read(256))
+    return header is not None and header.first_sequence - 1 <= covered
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """A line for the person at the terminal, once a reason: logging never stops a training, so what it must say is here."""
 
 import sys
+from contextlib import suppress
 
 
 class Notices:
@@ -16,4 +17,6 @@ class Notices:
             return
         self._said.add(reason)
         if sys.stderr is not None:  # a program without a terminal, as under pythonw, has none
-            print(f"fanal: {self._name}: {text}", file=sys.stderr)
+            # A terminal that went away, or a stream that was closed, must end neither `log` nor the thread that syncs.
+            with suppress(OSError, ValueError):
+                print(f"fanal: {self._name}: {text}", file=sys.stderr)

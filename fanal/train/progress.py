@@ -1,7 +1,8 @@
 """How far a run is, for the person at the terminal: a bar, a line every few seconds, or nothing.
 
-Guarantees that it writes to standard error only and never slows a step: a bar is redrawn at most ten times
-a second, lines come every five seconds. It estimates the end from this attempt's own pace, evals included.
+Guarantees that it writes to standard error only and neither slows a step nor ends a training: a bar is redrawn at most
+ten times a second, lines come every five seconds, and a stream that fails is left alone from then on. It estimates the
+end from this attempt's own pace, evals included.
 """
 
 import sys
@@ -13,6 +14,44 @@ from tqdm import tqdm
 LINE_SECONDS = 5.0
 
 
+class _Stream:
+    """A stream that may fail (a closed pipe, a terminal that went away), after which nothing more is written to it.
+
+    tqdm writes through it too: an error inside its drawing would leave its lock held.
+    """
+
+    def __init__(self, to: TextIO | None) -> None:
+        self._to = to
+        self.encoding = getattr(to, "encoding", None) or "ascii"
+
+    def write(self, text: str) -> int:
+        """Write, or do without."""
+        if self._to is not None:
+            try:
+                self._to.write(text)
+            except (OSError, ValueError):  # ValueError: the stream is closed
+                self._to = None
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what was written, or do without."""
+        if self._to is not None:
+            try:
+                self._to.flush()
+            except (OSError, ValueError):
+                self._to = None
+
+    def isatty(self) -> bool:
+        """Whether a person sees it."""
+        return self._to is not None and not self._to.closed and self._to.isatty()
+
+    def fileno(self) -> int:
+        """For its width."""
+        if self._to is None:
+            raise OSError("the stream has failed")
+        return self._to.fileno()
+
+
 class Progress:
     """The progress of one run; `quiet` writes nothing, a terminal gets a bar, anything else lines."""
 
@@ -20,7 +59,7 @@ class Progress:
         self, run: str, steps: tuple[int, int], batch_tokens: int, *, quiet: bool = False, to: TextIO | None = None
     ) -> None:
         """`steps` are the last one done and the last one of all; `to` is standard error where absent."""
-        self._to = to or sys.stderr
+        self._to = _Stream(to or sys.stderr)
         self._run, self._batch_tokens = run, batch_tokens
         self._first, self._last = steps
         self._bar = self._make_bar() if not quiet and self._to.isatty() else None

@@ -68,9 +68,10 @@ class SweepReport:
     @property
     def text(self) -> str:
         """The report for a person: a table, the best, the laws."""
-        lines = [f"{'run':<24}{'tokens':>9}{'adam_lr':>10}{'muonh_lr':>10}{'pulse':>9}{'full':>9}  (nats per token)"]
+        lines = [f"{'run':<24}{'tokens':>9}{'adam_lr':>10}{'muonh_lr':>10}{'pulse':>12}{'full':>12}  (nats per token)"]
         lines += [
-            f"{p.run:<24}{p.tokens:>9,}{p.adam_lr:>10.5f}{p.muonh_lr:>10.5f}{p.pulse_loss:>9.4f}{p.full_loss:>9.4f}"
+            f"{p.run:<24}{p.tokens:>9,}{p.adam_lr:>10.5f}{p.muonh_lr:>10.5f}"
+            f"{_shown(p.pulse_loss):>12}{_shown(p.full_loss):>12}"
             for p in self.points
         ]
         lines += [_words(best) for best in self.best]
@@ -78,9 +79,10 @@ class SweepReport:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """The same as JSON; a loss that is not finite is null."""
         laws = {name: {**asdict(law), "formula": law.formula} for name, law in self.laws.items()}
-        return {"points": [asdict(p) for p in self.points], "best": [asdict(b) for b in self.best], "laws": laws}
+        points = [_finite(asdict(p)) for p in self.points]
+        return {"points": points, "best": [asdict(b) for b in self.best], "laws": laws}
 
 
 def sweep(
@@ -174,6 +176,14 @@ def _train_point(run: RunPlan, inputs: TrainInputs) -> SweepPoint:
 
 def _quadratic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+
+
+def _finite(point: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in point.items()}
+
+
+def _shown(loss: float) -> str:
+    return f"{loss:.4f}" if math.isfinite(loss) else "not finite"
 
 
 def _words(best: BestRates) -> str:

@@ -168,20 +168,20 @@ def test_a_drag_looks_closer_and_updates_keep_the_view(look: Opener, serving: Se
     page = look(serving(hero.folder)).page
     box = page.locator("#hero .u-over").bounding_box()
     assert box is not None
-    ticks = page.locator("#hero .under text").all_inner_texts()
+    ticks = page.locator("#hero .under text").all_text_contents()
     page.mouse.move(box["x"] + 100, box["y"] + 100)
     page.mouse.down()
     page.mouse.move(box["x"] + 300, box["y"] + 120, steps=4)
     page.mouse.up()
     expect(page.locator("#hero .under text").last).to_be_visible()
-    closer = page.locator("#hero .under text").all_inner_texts()
+    closer = page.locator("#hero .under text").all_text_contents()
     assert closer != ticks
     page.set_viewport_size({"width": 1500, "height": 1000})
     page.wait_for_timeout(200)
-    assert page.locator("#hero .under text").all_inner_texts()[-1] == closer[-1]
+    assert page.locator("#hero .under text").all_text_contents()[-1] == closer[-1]
     page.mouse.dblclick(box["x"] + 200, box["y"] + 100)
     page.wait_for_timeout(200)
-    assert page.locator("#hero .under text").all_inner_texts()[0] == ticks[0]
+    assert page.locator("#hero .under text").all_text_contents()[0] == ticks[0]
 
 
 def test_a_file_server_shows_the_same_page(

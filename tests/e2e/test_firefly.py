@@ -16,6 +16,7 @@ from tests.tolerances import REASSOCIATED, assert_close
 from tests.worlds.firefly import Finished, fanal, final_leaves, start_until
 
 pytestmark = pytest.mark.e2e
+FIREFLY = Path(library.__file__).parent / "campaigns" / "firefly.toml"
 
 
 def test_the_summary_holds_rungs_forecast_and_hero(firefly: Finished) -> None:
@@ -75,7 +76,54 @@ def test_a_second_call_does_nothing_twice(firefly: Finished, tmp_path: Path) -> 
     done = fanal("run", "firefly", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(library.open(copy).runs["hero"].attempts) == 1
+    campaign = library.open(copy).campaign
+    assert campaign is not None
+    assert len(campaign.attempts) == 1
     assert final_leaves(copy) == final_leaves(firefly.folder)
+    assert json.loads((copy / "summary.json").read_text("utf-8")) == firefly.summary
+
+
+def test_checkpoints_without_their_record_are_refused(firefly: Finished, tmp_path: Path) -> None:
+    copy = shutil.copytree(firefly.folder, tmp_path / "runs" / "firefly")
+    shutil.rmtree(copy / "record")
+    done = fanal("run", "firefly", "--quiet", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "belongs to no run of" in done.stderr
+
+
+def test_a_changed_campaign_is_refused_in_the_same_folder(firefly: Finished, tmp_path: Path) -> None:
+    shutil.copytree(firefly.record, tmp_path / "runs" / "firefly" / "record")
+    text = (FIREFLY.read_text("utf-8")).replace("seed = 0", "seed = 7")
+    (tmp_path / "changed.toml").write_text(text, "utf-8")
+    done = fanal("run", "changed.toml", "--quiet", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "it was changed since" in done.stderr
+
+
+def test_a_step_is_traced_to_its_documents(firefly: Finished) -> None:
+    done = fanal("data", "trace", str(firefly.folder), "--run", "hero", "--step", "1", "--json", cwd=firefly.folder)
+    assert done.returncode == 0, done.stderr
+    traced = json.loads(done.stdout)
+    assert [seq["position"] for seq in traced["sequences"]] == list(range(8))
+    drawn = library.open(firefly.folder).runs["hero"]
+    for domain in ("verse", "code", "ledger"):
+        tokens = 64 * sum(seq["domain"] == domain for seq in traced["sequences"])
+        assert drawn.series(f"data/tokens/{domain}").values[0] == tokens
+    assert all(sum(d["num_tokens"] for d in seq["documents"]) == 64 for seq in traced["sequences"])
+
+
+@pytest.mark.parametrize("step", ["0", "121"])
+def test_a_step_that_is_not_there_is_named(firefly: Finished, step: str) -> None:
+    done = fanal("data", "trace", str(firefly.folder), "--step", step, cwd=firefly.folder)
+    assert done.returncode == 2
+    assert f"steps 1 to 120, got {step}" in done.stderr
+
+
+def test_a_site_is_written_and_verifies(firefly: Finished, tmp_path: Path) -> None:
+    done = fanal("publish", str(firefly.folder), "site", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert fanal("verify", "site", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "site" / "index.html").is_file()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda n: n.name)

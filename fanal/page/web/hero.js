@@ -21,7 +21,7 @@ export class HeroFigure {
     this.under = el("div", { class: "under" });
     this.curves = el("div", { class: "curves" });
     this.over = el("div", { class: "over" });
-    this.back = el("button", { type: "button", class: "as-table", hidden: true }, "whole run");
+    this.back = el("button", { type: "button", class: "whole", hidden: true }, "whole run");
     this.back.addEventListener("click", () => this.look(null));
     this.figure.button.before(this.back);
     /** @type {any} */
