@@ -113,9 +113,19 @@ def plan(args: argparse.Namespace) -> int:
     from fanal.campaign.plan import plan_campaign
     from fanal.campaign.show import plan_json, plan_text
 
-    planned = plan_campaign(load_campaign(args))
-    show(plan_text(planned), plan_json(planned), args)
+    planned, measured = plan_campaign(load_campaign(args)), measured_seconds(run_folder(args))
+    show(plan_text(planned, measured), plan_json(planned, measured), args)
     return WELL
+
+
+def measured_seconds(folder: Path) -> Mapping[int, float] | None:
+    """Seconds of a step by width, where the campaign has a record here."""
+    if not (folder / "record").is_dir():
+        return None
+    from fanal.record.pace import seconds_per_step
+    from fanal.record.read import open_record
+
+    return seconds_per_step(open_record(folder))
 
 
 def data_build(args: argparse.Namespace) -> int:

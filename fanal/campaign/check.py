@@ -62,7 +62,7 @@ def _trainer(trainer: Trainer) -> Iterator[str]:
 def _ladder(ladder: Ladder) -> Iterator[str]:
     rungs = list(ladder.rungs)
     if len(rungs) < LEAST_RUNGS or any(a >= b for a, b in pairwise(rungs)):
-        yield f"ladder.rungs: must be at least {LEAST_RUNGS} widths, ascending, since a forecast fits them, found {rungs}"
+        yield f"ladder.rungs: must be at least {LEAST_RUNGS} widths to fit a forecast to, ascending, found {rungs}"
     smallest, largest = min(rungs, default=1), max(rungs, default=0)
     if 1 <= ladder.hero <= largest:
         yield f"ladder.hero: must be above the largest rung, {largest}: widen it or drop rungs; found {ladder.hero}"

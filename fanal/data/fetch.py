@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,7 +103,9 @@ class _Children:
         with self._lock:
             self._ended = True
             for process in self._at_work:
-                process.kill()
+                if process.poll() is None:
+                    with suppress(ProcessLookupError):  # it may end at this very moment
+                        os.killpg(process.pid, signal.SIGKILL)
 
     def run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         """As `subprocess.run`, from any thread."""
@@ -120,8 +124,9 @@ class _Children:
 def _drop_leftovers(wheels: Path) -> None:
     """Remove what fetches that were killed left behind; a younger one may be at work."""
     for folder in wheels.glob(f"{_PARTIAL}*"):
-        if time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)  # another fetch may be at it too
+        with suppress(FileNotFoundError):  # another fetch may remove it at the same time
+            if time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
+                shutil.rmtree(folder)
 
 
 def _fetch(pin: Pin, cache: Path, children: _Children) -> None:

@@ -5,7 +5,7 @@ foretold. An honest 80 % interval misses one time in five, so one miss proves no
 little. Cost: none. Does not: change a forecast, or look at anything but the number it is given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from fanal.ladder.forecast import LINES
 from fanal.ladder.seal import document_sha256
-from fanal.record.events import Event
 
 Json = Any
 
@@ -82,11 +81,6 @@ def score(document: Mapping[str, Json], metric: str, progress: float, measured: 
     drawn = foretold["lines"][DRAWN_LINE]
     line = None if None in drawn else float(np.interp(progress, shares, drawn))
     return Score(metric, progress, measured, p10, p50, p90, line)
-
-
-def last_scores(events: Sequence[Event]) -> list[Event]:
-    """Of a run's `forecast.score` events the last at each step of each metric: a resume scores some steps again."""
-    return list({(event.fields["metric"], event.step): event for event in events}.values())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from fanal.errors import RecordError
-from fanal.ladder.score import last_scores
 from fanal.ladder.seal import Sealed, sealed_forecast
 from fanal.ladder.show import (
     forecast_words,
@@ -25,6 +24,7 @@ from fanal.page.card import result_card
 from fanal.page.ink import house_style, save
 from fanal.page.pictures import Curve, Story, curve_picture, ladder_picture
 from fanal.page.plan_view import CampaignView, campaign_view
+from fanal.page.timeline import last_scores
 from fanal.page.words import counted, duration, plain, signed
 from fanal.record.files import write_whole
 from fanal.record.read import Record, RunView, open_record

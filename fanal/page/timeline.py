@@ -7,7 +7,6 @@ count, so that the list stays short on a run of any length; nothing else is left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fanal.ladder.score import last_scores
 from fanal.page.seen import SeenRecord
 from fanal.page.words import counted, duration, figure, plain, short
 from fanal.record.events import Event
@@ -76,6 +75,11 @@ def timeline(record: SeenRecord) -> Timeline:
     told = [line for run in runs for line in _told(run.events())]
     told.sort(key=lambda line: line.time_ns, reverse=True)
     return Timeline(told[:MAX_HAPPENINGS], max(0, len(told) - MAX_HAPPENINGS))
+
+
+def last_scores(events: Sequence[Event]) -> list[Event]:
+    """Of a run's `forecast.score` events the last at each step of each metric: a resume scores some steps again."""
+    return list({(event.fields["metric"], event.step): event for event in events}.values())
 
 
 def _told(events: Sequence[Event]) -> Iterator[Happening]:

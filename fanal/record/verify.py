@@ -1,8 +1,8 @@
 """`fanal verify`: whether every file of a record is, byte for byte, what was written, and what precedes what.
 
 0 whole (unsigned, and said so), 1 altered or incomplete with the first bad file named; what is no record raises. Reads
-every byte once; a record being written verifies at any moment. It proves that nothing changed since it was written,
-not that a logged number is true.
+every byte once, and again before it says that one is wrong: a record being written verifies at any moment. It proves
+that nothing changed since it was written, not that a logged number is true.
 """
 
 import os
@@ -15,8 +15,9 @@ from typing import Any
 from fanal.errors import RecordError
 from fanal.record import layout
 from fanal.record.files import TEMPORARY_PREFIX, DamagedError, read_document, sha256
-from fanal.record.layout import BLOBS, MANIFEST_FILE, RECORD_FILE
+from fanal.record.layout import BLOBS, LOG, MANIFEST_FILE, OWNER_FILE, RECORD_FILE, WriterPath, numbered
 from fanal.record.manifest import Manifest, read_manifest
+from fanal.record.owner import is_alive
 from fanal.record.sealed import ForecastCheck, check_forecasts
 from fanal.record.verify_writer import Finding, WriterCheck, check_writer
 
@@ -68,14 +69,17 @@ def verify(path: str | Path) -> VerifyReport:
         RecordError: `path` is no record, or one of a newer format.
     """
     record = _find(Path(path))
+    report = _look(record)
+    # A writer commits before its first frame, so one that began after the manifest was read is named by the next.
+    return report if not report.bad else _look(record)
+
+
+def _look(record: Path) -> VerifyReport:
+    """One reading of everything; files before writers before the manifest, so that each knows what came before."""
     names = sorted(_walk(record))
-    bad, manifest = _check_top(record)
-    entries = {entry.key: entry for entry in manifest.entries} if manifest else {}
     places = {(w.run, w.attempt, w.writer): w for w in layout.all_writers(record)}
-    checks: list[WriterCheck] = []
-    for key in sorted(places.keys() | entries.keys()):
-        place = places.get(key) or layout.WriterPath(record, *key)
-        checks.append(check_writer(place, entries.get(key), manifest is not None))
+    bad, manifest = _check_top(record)
+    checks = _check_writers(record, places, manifest)
     if manifest is None and not bad and any(check.segments for check in checks):
         bad.append(Finding(MANIFEST_FILE, "is missing"))
     bad += [finding for check in checks for finding in check.bad]
@@ -89,6 +93,30 @@ def verify(path: str | Path) -> VerifyReport:
     if bad:
         notes.append("forecasts were not checked, since the record is not whole")
     return VerifyReport(str(record), tuple(bad), tuple(notes), forecasts, _counts(record, names, checks))
+
+
+def _check_writers(
+    record: Path, places: dict[tuple[str, int, str], WriterPath], manifest: Manifest | None
+) -> list[WriterCheck]:
+    """Every writer that has a folder or an entry; one at work that has no entry yet is uncommitted, not wrong."""
+    entries = {entry.key: entry for entry in manifest.entries} if manifest else {}
+    checks: list[WriterCheck] = []
+    for key in sorted(places.keys() | entries.keys()):
+        place, entry = places.get(key) or WriterPath(record, *key), entries.get(key)
+        begins = manifest is not None and entry is None and _is_at_work(place)
+        check = check_writer(place, entry, manifest is not None and not begins)
+        if begins:
+            check.notes.append(f"{place.name}: is beginning, {MANIFEST_FILE} does not name it yet: uncommitted")
+        checks.append(check)
+    return checks
+
+
+def _is_at_work(place: WriterPath) -> bool:
+    """Whether a living process has its log there; where the owner file cannot be read, `check_writer` says so."""
+    try:
+        return bool(numbered(place.folder / LOG, ".log")) and is_alive(read_document(place.folder / OWNER_FILE), place)
+    except (DamagedError, FileNotFoundError):  # the second also where its log is dropped meanwhile
+        return False
 
 
 def _find(path: Path) -> Path:

@@ -1,9 +1,11 @@
 import pytest
 
 from fanal.campaign.check import problems
-from fanal.campaign.read import parse
+from fanal.campaign.read import load, parse
 from fanal.errors import CampaignError
 from tests.worlds.campaign import TINY_TOML, tiny_campaign
+
+RUNGS = "rungs = [16, 20, 24]"
 
 
 def test_the_tiny_campaign_has_no_problem() -> None:
@@ -22,15 +24,26 @@ def test_the_tiny_campaign_has_no_problem() -> None:
         ("value = 2, ", 'value = 2, law = "a:b", ', "trainer.set.num_layers: must have exactly one of value and law"),
         ('why = "seconds"', 'why = " "', "trainer.set.num_layers.why: must say why"),
         ("recipes:lantern_adam_lr", "recipes", "trainer.set.adam_lr.law: must be 'module:function'"),
-        ("rungs = [16, 24]", "rungs = [24, 16]", "ladder.rungs: must be one or more widths, ascending, found [24, 16]"),
-        ("rungs = [16, 24]", "rungs = []", "ladder.rungs: must be one or more widths"),
-        ("rungs = [16, 24]", "rungs = [0, 16]", "ladder.rungs: must be at least 1, found 0"),
+        (
+            RUNGS,
+            "rungs = [24, 20, 16]",
+            "ladder.rungs: must be at least 3 widths to fit a forecast to, ascending",
+        ),
+        (RUNGS, "rungs = [16, 16, 24]", "ladder.rungs: must be at least 3 widths to fit a forecast to, ascending"),
+        (RUNGS, "rungs = []", "ladder.rungs: must be at least 3 widths"),
+        (
+            RUNGS,
+            "rungs = [16, 24]",
+            "3 widths to fit a forecast to, ascending, found [16, 24]",
+        ),
+        (RUNGS, "rungs = [0, 16, 24]", "ladder.rungs: must be at least 1, found 0"),
+        ("hero = 32", "hero = 24", "ladder.hero: must be above the largest rung, 24: widen it or drop rungs; found 24"),
         ("hero = 32", "hero = -1", "ladder.hero: must be at least 1, found -1"),
         ("batch_seqs = 4", "batch_seqs = 0", "ladder.batch_seqs: must be at least 1, found 0"),
         ("seq_tokens = 32", "seq_tokens = 1", "ladder.seq_tokens: must be at least 2, found 1"),
         ("param = 0.5", "param = 0", "ladder.tokens_per_active_param: must be above 0, found 0"),
         ("batch_seqs = 4", "batch_seqs = 4\nseed = -1", "ladder.seed: must be at least 0, found -1"),
-        ("16 = 1", "17 = 1", "ladder.extra_seeds.17: is not a rung; the rungs are [16, 24]"),
+        ("16 = 1", "17 = 1", "ladder.extra_seeds.17: is not a rung; the rungs are [16, 20, 24]"),
         ("16 = 1", "16 = 0", "ladder.extra_seeds.16: must be at least 1, found 0"),
         ('name = "code"', 'name = "verse"', "corpus.source[1].name: 'verse' is there twice"),
         ('name = "verse"', 'name = "Verse"', "corpus.source[0].name: must be lower-case letters, digits and '_'"),
@@ -65,6 +78,8 @@ def test_the_tiny_campaign_has_no_problem() -> None:
         ('prompts = ["the "]', 'prompts = [""]', "samples.prompts[0]: is empty"),
         ("[samples]", '[forecast]\nmethod = "defualt"\n[samples]', "forecast.method: 'defualt' is not known"),
         ("[samples]", '[forecast]\nmetrics = ["eval/pulse/cod"]\n[samples]', "nearest: 'eval/pulse/code'"),
+        ("[samples]", "[forecast]\nmetrics = []\n[samples]", "forecast.metrics: must hold 'eval/full/macro', in which"),
+        ("[samples]", '[forecast]\nmetrics = ["eval/pulse/macro"]\n[samples]', "add it; found ['eval/pulse/macro']"),
         (
             "[samples]",
             "[checkpoints]\ntemporary_seconds = 0\n[samples]",
@@ -92,6 +107,11 @@ def test_weights_whose_decimals_do_not_add_exactly_still_add_up_to_one() -> None
     assert parse(
         TINY_TOML.replace("verse = 0.5, code = 0.3, ledger = 0.2", "verse = 0.7, code = 0.2, ledger = 0.1"), "f"
     )
+
+
+@pytest.mark.parametrize("name", ["firefly", "lantern"])
+def test_a_packaged_campaign_has_no_problem(name: str) -> None:
+    assert list(problems(load(name))) == []
 
 
 def test_a_path_is_an_origin() -> None:

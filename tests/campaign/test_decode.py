@@ -17,7 +17,7 @@ def spoiled(old: str, new: str) -> str:
 
 def test_sections_arrays_of_tables_and_mappings_become_the_classes_of_the_spec() -> None:
     campaign = parse(TINY_TOML, "tiny.toml")
-    assert campaign.ladder.rungs == (16, 24)
+    assert campaign.ladder.rungs == (16, 20, 24)
     assert campaign.ladder.extra_seeds == {16: 1}
     assert [source.origin for source in campaign.corpus.source] == [
         "made:made_verse",
@@ -75,7 +75,7 @@ def test_a_wrong_type_names_the_path_what_was_expected_and_what_was_found(old: s
         ("hero = 32\n", "", "ladder.hero: missing, must be an integer"),
         ('licence = "CC0-1.0"\n', "", "corpus.source[0].licence: missing, must be a string"),
         ("pulse = { tokens_per_domain = 64, every = 0.25 }\n", "", "evals.pulse: missing, must be a table"),
-        ("rungs = [16, 24]\n", "", "ladder.rungs: missing, must be an array"),
+        ("rungs = [16, 20, 24]\n", "", "ladder.rungs: missing, must be an array"),
     ],
 )
 def test_a_missing_key_is_named_with_its_path(old: str, new: str, path: str) -> None:

@@ -35,7 +35,7 @@ def test_keys_that_were_numbers_are_sorted_as_the_strings_they_become() -> None:
 
 def test_format_comments_and_order_of_keys_do_not_count() -> None:
     spaced = TINY_TOML.replace(" = ", "   =   ").replace("\n[", "\n\n# a comment\n[").replace("60_000", "60000")
-    swapped = TINY_TOML.replace("rungs = [16, 24]\nhero = 32\n", "hero = 32\nrungs = [\n  16,\n  24,\n]\n")
+    swapped = TINY_TOML.replace("rungs = [16, 20, 24]\nhero = 32\n", "hero = 32\nrungs = [\n  16,\n  20,\n  24,\n]\n")
     assert spaced != TINY_TOML != swapped
     assert fingerprint(spaced) == fingerprint(swapped) == fingerprint(TINY_TOML)
 

@@ -19,17 +19,18 @@ def test_runs_come_in_the_order_of_training() -> None:
 
 
 def test_seeds_count_on_from_the_campaigns() -> None:
-    assert [run.seed for run in plan_campaign(tiny_campaign(ladder__seed=7)).runs] == [7, 8, 7, 7]
+    assert [run.seed for run in plan_campaign(tiny_campaign(ladder__seed=7)).runs] == [7, 8, 7, 7, 7]
 
 
 def test_a_hero_as_wide_as_a_rung_is_still_the_hero() -> None:
     plan = plan_campaign(tiny_campaign(ladder__hero=24))
-    assert [(run.run, run.hidden) for run in plan.runs] == [("d16", 16), ("d16-s1", 16), ("d24", 24), ("hero", 24)]
+    widths = [("d16", 16), ("d16-s1", 16), ("d20", 20), ("d24", 24), ("hero", 24)]
+    assert [(run.run, run.hidden) for run in plan.runs] == widths
 
 
 def test_one_run_planned_alone_is_the_campaigns() -> None:
     campaign = tiny_campaign()
-    assert plan_run(campaign, 24, run="d24", role="rung", seed=0) == plan_campaign(campaign).runs[2]
+    assert plan_run(campaign, 24, run="d24", role="rung", seed=0) == plan_campaign(campaign).runs[3]
 
 
 def test_planning_twice_gives_the_same_plan() -> None:

@@ -1,3 +1,8 @@
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +26,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def no_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(lock: Path, folder: Path) -> None:
+    def refuse(*_: object) -> None:
         raise AssertionError("pip was called")
 
     monkeypatch.setattr(fetch, "_pip_download", refuse)
@@ -102,5 +107,52 @@ def test_the_packaged_lock_pins_every_line_and_a_line_without_a_hash_is_refused(
 def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FANAL_CACHE", str(tmp_path))
     assert default_cache() == tmp_path
+    monkeypatch.setenv("FANAL_CACHE", "~/elsewhere")
+    assert default_cache() == Path.home() / "elsewhere"
     monkeypatch.delenv("FANAL_CACHE")
     assert default_cache() == Path.home() / ".cache" / "fanal"
+
+
+def test_what_a_fetch_that_was_killed_left_behind_goes_a_day_later(index: Path, tmp_path: Path) -> None:
+    _, sha256 = make_wheel(index, "sometexts", "1.0", {"a.txt": b"hello"})
+    pin = Pin("sometexts", "1.0", sha256)
+    old, young = (pin.cached(tmp_path).parent / f".partial-{name}" for name in ("old", "young"))
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+        (folder / "half.whl").write_bytes(b"half")
+    long_ago = time.time() - 90_000
+    os.utime(old, (long_ago, long_ago))
+    fetch_wheels([pin], tmp_path)
+    assert (old.exists(), young.exists()) == (False, True)
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from fanal.data import fetch
+slow = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+def download(lock, folder, children):
+    return children.run([sys.executable, "-c", slow, str(folder.parent / (folder.name.strip(".") + ".pid"))])
+fetch._pip_download = download
+pins = [fetch.Pin(f"p{n}", "1.0", "0" * 64) for n in range(5)]
+fetch.fetch_wheels(pins, Path(sys.argv[1]))
+"""
+
+
+def test_an_interrupt_reaches_the_fetch_alone_which_ends_its_children(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FETCH, str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        deadline = time.monotonic() + 20
+        while len(pids := [int(p.read_text() or 0) for p in tmp_path.glob("wheels/*.pid")]) < 3 or not all(pids):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert all(os.getsid(pid) != os.getsid(process.pid) for pid in pids)
+        os.killpg(process.pid, signal.SIGINT)  # as the terminal does: everything in our session hears it
+        _, said = process.communicate(timeout=20)
+    assert said.splitlines()[-1] == "KeyboardInterrupt"
+    assert "could not be fetched" not in said
+    assert len(list(tmp_path.glob("wheels/*.pid"))) == 3
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert not list(tmp_path.glob("wheels/.partial-*"))

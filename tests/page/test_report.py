@@ -65,6 +65,23 @@ def test_the_evals_along_the_way_are_counted(ladder: FakeLadder, written: str) -
     assert f"scored {len(ladder.hero.eval_steps['pulse']) - 1} times" in written
 
 
+def test_an_eval_that_a_resume_repeated_is_counted_once(
+    ladder: FakeLadder, written: str, campaign: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(campaign, tmp_path / "copy")
+    record = tmp_path / "copy" / "record"
+    before = read_result(open_record(record)).scores
+    repeated = open_record(record).runs["hero"].events("forecast.score")[-3:]
+    run = start(record, Start(id="hero", role="hero", from_step=repeated[0].step))
+    for event in repeated:
+        run.event("forecast.score", step=event.step, **{**event.fields, "inside": False})
+    run.finish()
+    after = read_result(open_record(record)).scores
+    assert [s["progress"] for s in after] == [s["progress"] for s in before]
+    assert [s["inside"] for s in after[-3:]] == [False] * 3
+    assert f"scored {len(ladder.hero.eval_steps['pulse']) - 1} times" in write_report(tmp_path / "copy").text
+
+
 def test_the_forecasts_hash_and_the_campaigns_are_whole(ladder: FakeLadder, campaign: Path, written: str) -> None:
     sealed = open_record(campaign).runs["hero"].events("forecast")[0].fields["sha256"]
     assert f"`{sealed}`" in written

@@ -181,6 +181,27 @@ def test_closing_again_changes_nothing(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.parametrize("size", [0, 16 << 10])
+def test_a_last_log_without_a_header_goes_with_the_rest_and_is_recovered_once(tmp_path: Path, size: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILL, str(tmp_path), "50", "template only"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "template"
+    before = content(folder)
+    log = next(folder.rglob("1.log"))
+    log.with_name("2.log").write_bytes(bytes(size))  # killed between making the file and writing its header
+    for name in ("b", "c"):
+        fanal.init(dir=folder, id=name)
+        fanal.finish()
+    assert not list(folder.rglob("*.log"))
+    assert content(folder) == before
+    record = fanal.open(folder)
+    assert [len(record.runs[name].events("recovered")) for name in ("b", "c")] == [1, 0]
+    report = verify(folder)
+    assert report.ok, report.words
+
+
 def test_equal_logs_close_to_equal_bytes(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", KILL, str(tmp_path), "50", "template only"], capture_output=True, text=True, check=False

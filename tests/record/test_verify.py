@@ -13,6 +13,7 @@ import pytest
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.errors import RecordError
 from fanal.record.files import seal
+from fanal.record.manifest import read_manifest
 from fanal.record.tracker import Run, Start, start
 from fanal.record.verify import verify
 
@@ -249,6 +250,73 @@ fanal.finish()
             report = verify(folder)
             assert report.ok, report.words
     assert verify(folder).ok
+
+
+def test_runs_that_begin_beside_a_verification_are_no_strangers(tmp_path: Path) -> None:
+    code = """
+import os, sys
+from pathlib import Path
+from fanal.record.tracker import Start, start
+runs = [start(Path(sys.argv[1]), Start(id=f"r{n}")) for n in range(40)]
+os._exit(0)
+"""
+    folder, looks = tmp_path / "r", 0
+    with subprocess.Popen([sys.executable, "-c", code, os.fspath(folder)]) as writer:
+        while not (folder / "manifest.json").exists():
+            pass
+        while writer.poll() is None:
+            report = verify(folder)
+            assert report.ok, report.words
+            looks += 1
+    assert looks > 1
+    assert verify(folder).counts["runs"] == 40
+
+
+def test_a_writer_that_committed_after_the_manifest_was_read_is_found_in_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "r"
+    start(folder, Start(id="a")).finish()
+    read = [read_manifest(folder)]
+    start(folder, Start(id="b")).finish()
+    monkeypatch.setattr("fanal.record.verify.read_manifest", lambda path: read.pop() if read else read_manifest(path))
+    report = verify(folder)
+    assert not read
+    assert report.ok, report.words
+    assert report.counts["runs"] == 2
+
+
+def test_a_run_that_ended_before_the_first_manifest_was_looked_for_again_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(tmp_path / "r", Start(id="a")).finish()
+    read = [None]
+    monkeypatch.setattr("fanal.record.verify.read_manifest", lambda path: read.pop() if read else read_manifest(path))
+    assert verify(tmp_path / "r").ok
+
+
+def test_a_living_writer_that_the_manifest_does_not_name_is_uncommitted_and_a_dead_one_a_stranger(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "r"
+    start(folder, Start(id="b")).finish()
+    before = (folder / "manifest.json").read_bytes()
+    run = start(folder, Start(id="c"))
+    after = (folder / "manifest.json").read_bytes()
+    (folder / "manifest.json").write_bytes(before)
+    report = verify(folder)
+    assert report.ok, report.words
+    assert "is beginning, manifest.json does not name it yet" in report.words
+    (folder / "manifest.json").write_bytes(after)
+    assert "is beginning" not in verify(folder).words
+    run.finish()
+    before = (folder / "manifest.json").read_bytes()
+    log = killed(folder)
+    (folder / "manifest.json").write_bytes(before)
+    report = verify(folder)
+    assert report.exit_code == 1
+    assert report.first_bad == (log.parents[1] / "owner.json").relative_to(folder).as_posix()
+    assert "is of a writer that manifest.json does not name" in report.words
 
 
 def test_a_record_killed_before_its_first_commit_is_whole_and_said_to_be_uncommitted(tmp_path: Path) -> None:

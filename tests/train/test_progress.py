@@ -1,8 +1,11 @@
 """Progress on standard error: a bar, lines, or nothing."""
 
 import io
+import sys
+import threading
 
 import pytest
+from tqdm import tqdm
 
 from fanal.train import progress
 from fanal.train.progress import Progress
@@ -58,3 +61,68 @@ def test_a_word_about_the_run_is_a_line_of_its_own_in_a_file_and_above_a_bar() -
         shown.say("goes on after step 3")
         shown.close()
         assert "d32: goes on after step 3\n" in to.getvalue()
+
+
+class Breaking(io.StringIO):
+    """Fails from the `good`-th writing on, as a pipe does whose reader has gone."""
+
+    def __init__(self, good: int, error: Exception, terminal: bool) -> None:
+        super().__init__()
+        self.good, self.error, self.terminal, self.tried = good, error, terminal, 0
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, text: str, /) -> int:
+        self.tried += 1
+        if self.tried > self.good:
+            raise self.error
+        return super().write(text)
+
+
+def take_and_give_back_the_lock() -> None:
+    with tqdm.get_lock():
+        pass
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("good", [0, 1, 3])
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "gone"), OSError(28, "full"), ValueError("I/O on closed file")])
+def test_a_stream_that_fails_is_left_alone_and_the_training_goes_on(
+    terminal: bool, good: int, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    to = Breaking(good, error, terminal)
+    shown = Progress("d32", (0, 9), 100, to=to)
+    for step in range(1, 10):
+        shown.say("a word")
+        shown.step(step, 1.0)
+    shown.close()
+    assert to.tried == good + 1
+    other = threading.Thread(target=take_and_give_back_the_lock, daemon=True)
+    other.start()
+    other.join(5)
+    assert not other.is_alive()
+
+
+def test_a_flush_that_fails_ends_the_writing_too() -> None:
+    class Full(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    to = Full()
+    shown = Progress("d32", (0, 2), 100, to=to)
+    shown.say("one")
+    shown.say("two")
+    assert to.getvalue() == "d32: one\n"
+
+
+def test_a_stream_that_is_closed_or_absent_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.StringIO()
+    closed.close()
+    for stream in (closed, None):
+        monkeypatch.setattr(sys, "stderr", stream)
+        shown = Progress("d32", (0, 1), 100)
+        shown.say("a word")
+        shown.step(1, 1.0)
+        shown.close()

@@ -1,5 +1,6 @@
 """The sweep: variants, the best of each size, the law through them."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -56,6 +57,16 @@ def test_a_training_that_diverged_is_left_out_and_too_few_are_refused() -> None:
     assert best_rates(lost).loss == pytest.approx(3, abs=0.01)
     with pytest.raises(ValueError, match="six finite losses, got 5 of 9"):
         best_rates([*lost[:5], *(replace(p, full_loss=math.inf) for p in lost[5:])])
+
+
+def test_losses_that_are_not_finite_are_null_in_json_and_said_in_words() -> None:
+    lost = [replace(p, pulse_loss=-math.inf, full_loss=math.nan) if p.adam_lr == 0.04 else p for p in bowl(0.02, 0.02)]
+    found = report(lost)
+    points = json.loads(json.dumps(found.to_json(), allow_nan=False))["points"]
+    assert [(p["pulse_loss"], p["full_loss"]) for p in points if p["adam_lr"] == 0.04] == [(None, None)] * 3
+    assert [p["full_loss"] for p in points[:6]] == [p.full_loss for p in lost[:6]]
+    assert found.text.count("not finite") == 6
+    assert "nan" not in found.text
 
 
 def test_the_law_finds_exponents_when_sizes_and_lengths_vary_enough() -> None:
