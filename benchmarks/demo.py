@@ -142,5 +142,6 @@ def shares(record: Record) -> dict[str, float]:
     total = {
         part: sum(e.fields["report"]["seconds"][part] for e in ends) for part in ends[0].fields["report"]["seconds"]
     }
-    training = total["step"] + total["log"] + total["data"]
-    return {"log_frac_of_step": total["log"] / training, "evals_frac_of_training": total["eval"] / training}
+    training = sum(total[part] for part in ("data", "step", "report", "log"))
+    parts = {"report": "row_frac_of_step", "log": "log_frac_of_step", "eval": "evals_frac_of_training"}
+    return {name: total[part] / training for part, name in parts.items()}

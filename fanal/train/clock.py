@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-PARTS = ("compile", "data", "step", "log", "eval", "sample", "checkpoint")
+PARTS = ("compile", "data", "step", "report", "log", "eval", "sample", "checkpoint")
+"""`report` makes a row of a step's numbers, `log` gives it to the record."""
 
 
 class Clock:

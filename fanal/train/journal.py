@@ -80,8 +80,7 @@ class Journal:
             report: StepReport = jax.device_get(done.report)
         seconds = time.monotonic() - max(done.began, self._ended)
         self._ended = time.monotonic()
-        with self._clock.part("log"):
-            self._write(done, report, seconds)
+        self._write(done, report, seconds)
 
     def scored(self, step: int, values: Mapping[str, float], seconds: float) -> None:
         """Write the scores of the eval sets that were due beside the row of `step`."""
@@ -106,11 +105,13 @@ class Journal:
         )
 
     def _write(self, done: Dispatched, report: StepReport, seconds: float) -> None:
-        values = report_metrics(report, self._run, with_norms=done.step % self._norms_every_steps == 0)
-        values[metrics.TRAIN_STEP_SECONDS] = seconds
-        values[metrics.TRAIN_TOKENS_PER_SECOND] = self._run.batch_tokens / seconds
-        values |= {metrics.data_tokens(domain): tokens for domain, tokens in done.domain_tokens.items()}
-        self._record.log(values, step=done.step)
+        with self._clock.part("report"):
+            values = report_metrics(report, self._run, with_norms=done.step % self._norms_every_steps == 0)
+            values[metrics.TRAIN_STEP_SECONDS] = seconds
+            values[metrics.TRAIN_TOKENS_PER_SECOND] = self._run.batch_tokens / seconds
+            values |= {metrics.data_tokens(domain): tokens for domain, tokens in done.domain_tokens.items()}
+        with self._clock.part("log"):
+            self._record.log(values, step=done.step)
         self.loss = values[metrics.TRAIN_LOSS]
         if (reason := skip_reason(report)) is not None:
             limit = float(report.loss_limit)
