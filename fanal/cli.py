@@ -70,11 +70,12 @@ def demo(args: argparse.Namespace) -> int:
         return run(args)
     from fanal.page.process import page_process
 
-    with page_process(run_folder(args), args.port) as address:
+    folder = run_folder(args, load_campaign(args))
+    with page_process(folder, args.port) as address:
         say(f"watch it at {address}")
         code = run(args)
         if code == WELL:
-            say(f"the page stays at {address} until Ctrl-C; `fanal serve {run_folder(args)}` opens it again")
+            say(f"the page stays at {address} until Ctrl-C; `fanal serve {folder}` opens it again")
             wait_for_interrupt()
         return code
 
@@ -84,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
     os.environ.update(xla_environment())
     from fanal.pipeline import RunOptions, run_campaign
 
-    options = RunOptions(folder=run_folder(args), quiet=args.quiet)
-    outcome = run_campaign(load_campaign(args), options)
+    campaign = load_campaign(args)
+    outcome = run_campaign(campaign, RunOptions(folder=run_folder(args, campaign), quiet=args.quiet))
     if outcome is None:
         say("stopped; the same command goes on from here")
         return INTERRUPTED
@@ -98,9 +99,10 @@ def ladder_tune(args: argparse.Namespace) -> int:
     os.environ.update(xla_environment())
     from fanal.pipeline import RunOptions, tune_campaign
 
-    folder = run_folder(args)
+    campaign = load_campaign(args)
+    folder = run_folder(args, campaign)
     options = RunOptions(folder=folder.with_name(f"{folder.name}-tune"), quiet=args.quiet)
-    found = tune_campaign(load_campaign(args), options)
+    found = tune_campaign(campaign, options)
     show(found.text, found.to_json(), args)
     return WELL
 
@@ -113,7 +115,8 @@ def plan(args: argparse.Namespace) -> int:
     from fanal.campaign.plan import plan_campaign
     from fanal.campaign.show import plan_json, plan_text
 
-    planned, measured = plan_campaign(load_campaign(args)), measured_seconds(run_folder(args))
+    campaign = load_campaign(args)
+    planned, measured = plan_campaign(campaign), measured_seconds(run_folder(args, campaign))
     show(plan_text(planned, measured), plan_json(planned, measured), args)
     return WELL
 
@@ -138,9 +141,10 @@ def data_build(args: argparse.Namespace) -> int:
         if report is not None and not args.quiet:
             say(f"{name}: {report.left.documents:,} documents left after {report.seconds:.1f} s")
 
-    folder = run_folder(args)
+    campaign = load_campaign(args)
+    folder = run_folder(args, campaign)
     with alone(folder):
-        build_corpus(load_campaign(args), cache=default_cache(), out=folder / "data", on_stage=on_stage)
+        build_corpus(campaign, cache=default_cache(), out=folder / "data", on_stage=on_stage)
     return data_show(args)
 
 
@@ -152,7 +156,7 @@ def data_show(args: argparse.Namespace) -> int:
     from fanal.data.show import corpus_table, corpus_text
 
     campaign = load_campaign(args)
-    corpus = load_corpus(run_folder(args) / "data")
+    corpus = load_corpus(run_folder(args, campaign) / "data")
     hero = plan_campaign(campaign).hero
     orders = {hero.run: make_order(campaign, hero, corpus)}
     show(corpus_text(corpus, orders), corpus_table(corpus, orders), args)
@@ -222,10 +226,10 @@ def load_campaign(args: argparse.Namespace) -> Any:
     return campaign if args.seed is None else with_seed(campaign, args.seed)
 
 
-def run_folder(args: argparse.Namespace) -> Path:
+def run_folder(args: argparse.Namespace, campaign: Any) -> Path:
     """`runs/<campaign>` under the current folder, or under `--dir`; with another seed, `<campaign>-seed<seed>`."""
     other_seed = "" if args.seed is None else f"-seed{args.seed}"
-    return Path(args.dir) / f"{load_campaign(args).name}{other_seed}"
+    return Path(args.dir) / f"{campaign.name}{other_seed}"
 
 
 def xla_environment() -> Mapping[str, str]:

@@ -29,7 +29,7 @@ from fanal.errors import RecordError, RefusedError
 from fanal.ladder.forecast import ForecastOptions, forecast
 from fanal.ladder.rungs import HeroPlan, read_rungs
 from fanal.ladder.score import score, summarise
-from fanal.ladder.seal import document_sha256, seal, sealed_forecast
+from fanal.ladder.seal import Sealed, seal, sealed_forecast
 from fanal.page.report import write_report
 from fanal.record import layout
 from fanal.record.files import write_whole
@@ -182,7 +182,7 @@ def train_all(session: Session, corpus: Corpus, compiler: Compiler) -> TrainResu
 def train_run(session: Session, run: RunPlan, corpus: Corpus, compiler: Compiler) -> TrainResult:
     """One attempt at one run; the hero's begins with its forecast, where none is sealed yet."""
     with ended(begin_attempt(session, run)) as record:
-        document = seal_forecast(session, run, record) if run.role == "hero" else None
+        sealed = seal_forecast(session, run, record) if run.role == "hero" else None
         stage = Stage.begin(session.run, f"train/{run.run}")
         order = make_order(session.campaign, run, corpus)
         record.event("mixture", **mixture_event_fields(order))
@@ -197,7 +197,7 @@ def train_run(session: Session, run: RunPlan, corpus: Corpus, compiler: Compiler
             stop=session.stop,
             samples=Samples(Tokenizer(corpus.tokenizer_path), samples.prompts, samples.tokens),
             settings=session.loop_settings,
-            foretold=partial(scores_of, document, run) if document else None,
+            foretold=partial(scores_of, sealed, run) if sealed else None,
         )
         result = train(run, inputs)
         stage.end({"outcome": result.outcome, "steps": result.step, "seconds": dict(result.seconds)})
@@ -240,27 +240,27 @@ def hold_ended(session: Session, run: RunPlan) -> None:
         begin_attempt(session, run).finish("finished")
 
 
-def seal_forecast(session: Session, hero: RunPlan, record: Run) -> Mapping[str, Any]:
+def seal_forecast(session: Session, hero: RunPlan, record: Run) -> Sealed:
     """The forecast in the hero's record; made and sealed now where there is none."""
     view = open_record(session.options.record)
     sealed = sealed_forecast(view.runs[hero.run])
     if sealed is not None:
-        return sealed.document
+        return sealed
     stage = Stage.begin(session.run, "forecast")
     target = HeroPlan.of(hero)
     spec = session.campaign.forecast
     document = forecast(read_rungs(view, target, spec.metrics), target, ForecastOptions.of(spec))
-    stage.end({"sha256": seal(record, document)})
-    return document
+    sha256 = seal(record, document)
+    stage.end({"sha256": sha256})
+    return Sealed(sha256, document)
 
 
-def scores_of(
-    document: Mapping[str, Any], run: RunPlan, step: int, measured: Mapping[str, float]
-) -> list[dict[str, Any]]:
+def scores_of(sealed: Sealed, run: RunPlan, step: int, measured: Mapping[str, float]) -> list[dict[str, Any]]:
     """The fields of a `forecast.score` event for each foretold metric that was measured at `step`."""
+    document = sealed.document
     foretold = [metric for metric in document["metrics"] if metric in measured and math.isfinite(measured[metric])]
     found = (score(document, metric, step / run.num_steps, measured[metric]) for metric in foretold)
-    return [one.event_fields(document_sha256(document)) for one in found if one is not None]
+    return [one.event_fields(sealed.sha256) for one in found if one is not None]
 
 
 # ------------------------------------------------------------------------------------- the end

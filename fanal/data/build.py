@@ -6,7 +6,6 @@ complete. Costs about ten seconds for the twelve megabytes of the lantern, after
 """
 
 import json
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from fanal.data.sources import pins_of
 from fanal.data.stages import TOKENIZER_FILE, Stage, State, make_stages
 from fanal.data.store import MANIFEST, StageFolder, canonical, chain_key, sha256_hex, sweep
 from fanal.errors import DataError
+from fanal.record.stages import cpu_seconds
 
 OnStage = Callable[[str, StageReport | None], None]
 """Called with a stage's name as it starts, and again with its report as it ends."""
@@ -73,7 +73,7 @@ class _Fetch:
         if not self._pins:
             return
         self._on_stage("data/fetch", None)
-        begun, cpu = time.monotonic(), _cpu_seconds()
+        begun, cpu = time.monotonic(), cpu_seconds()
         cached = {name: pin.cached(self._cache).exists() for name, pin in self._pins.items()}
         if needed:
             self._found = fetch_wheels(list(self._pins.values()), self._cache)
@@ -82,7 +82,7 @@ class _Fetch:
             "fetch",
             details={"wheels": wheels, "bytes": sum(path.stat().st_size for path in self._found.values())},
             seconds=time.monotonic() - begun,
-            cpu_seconds=_cpu_seconds() - cpu,
+            cpu_seconds=cpu_seconds() - cpu,
             reused=not needed,
         )
         self._on_stage("data/fetch", report)
@@ -101,10 +101,10 @@ def _folders(stages: list[Stage], out: Path) -> list[StageFolder]:
 
 
 def _run(stage: Stage, folder: StageFolder, state: State, earlier: Sequence[StageReport]) -> StageReport:
-    begun, cpu = time.monotonic(), _cpu_seconds()
+    begun, cpu = time.monotonic(), cpu_seconds()
     outcome = stage.run(state)
     outcome.report.check()
-    report = replace(outcome.report, seconds=time.monotonic() - begun, cpu_seconds=_cpu_seconds() - cpu)
+    report = replace(outcome.report, seconds=time.monotonic() - begun, cpu_seconds=cpu_seconds() - cpu)
     report = replace(report, alarms=alarms(report, earlier, stage.alarm_if_source_loses))
     folder.write(outcome.files, stage.settings, report.to_json())
     return report
@@ -154,8 +154,3 @@ def _fingerprint(corpus: Corpus) -> str:
     shards = {d.name: d.shard_sha256 for d in corpus.domains}
     evals = {f"{e.eval_set}/{e.name}": e.sha256 for e in corpus.evals}
     return sha256_hex(canonical([corpus.tokenizer_sha256, corpus.vocab, corpus.seq_tokens, shards, evals]))
-
-
-def _cpu_seconds() -> float:
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,9 +49,9 @@ class Pin:
         return cache / "wheels" / f"{self.package}-{self.version}-{self.sha256[:16]}.whl"
 
 
-def default_cache() -> Path:
+def default_cache(environ: Mapping[str, str] = os.environ) -> Path:
     """`$FANAL_CACHE`, else `~/.cache/fanal`."""
-    named = os.environ.get("FANAL_CACHE")
+    named = environ.get("FANAL_CACHE")
     return Path(named).expanduser() if named else Path.home() / ".cache" / "fanal"
 
 

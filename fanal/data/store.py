@@ -7,12 +7,14 @@ result, and an old result is untouched until the whole build is done. `verified`
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from fanal.campaign.fingerprint import canonical_json
+from fanal.record.files import sync_folder, write_synced
 
 MANIFEST = "manifest.json"
 Files = Mapping[str, bytes]
@@ -25,7 +27,7 @@ def sha256_hex(data: bytes) -> str:
 
 def canonical(value: object) -> bytes:
     """JSON with sorted keys and no white space, for hashing."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return canonical_json(value).encode()
 
 
 def chain_key(previous: str, stage: str, version: int, settings: object) -> str:
@@ -77,12 +79,12 @@ class StageFolder:
         listed = {n: {"bytes": len(data), "sha256": sha256_hex(data)} for n, data in files.items()}
         manifest = {"stage": self.stage, "key": self.key, "settings": settings, "files": listed, "report": report}
         for name, data in {**files, MANIFEST: json.dumps(manifest, indent=1, ensure_ascii=False).encode()}.items():
-            _write_through(partial / name, data)
-        _sync_folder(partial)
+            write_synced(partial / name, data)
+        sync_folder(partial)
         if self.path.exists():
             shutil.rmtree(self.path)
         partial.rename(self.path)
-        _sync_folder(self.root)
+        sync_folder(self.root)
 
 
 def sweep(root: Path, keep: tuple[str, ...]) -> None:
@@ -98,21 +100,6 @@ def write_atomically(file: Path, data: bytes) -> None:
     """Replace `file` as a whole: a crash leaves the old content or the new."""
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_name(file.name + ".partial")
-    _write_through(partial, data)
+    write_synced(partial, data)
     partial.replace(file)
-    _sync_folder(file.parent)
-
-
-def _write_through(file: Path, data: bytes) -> None:
-    with file.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(file.parent)

@@ -5,7 +5,7 @@ time (ns since 1970, UTC), a step or none, and the fields named here. Unknown fi
 ones are errors where the event is born. `python -m fanal.record.events > docs/events.md` writes the page.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -187,11 +187,11 @@ def check_event(kind: str, fields: Mapping[str, Json]) -> None:
         ValueError: an unknown kind or field, a missing field or one of another type; names it and the nearest.
     """
     if kind not in KINDS:
-        raise ValueError(f"event kind {kind!r} is unknown; nearest: {_nearest(kind, KINDS)}")
+        raise ValueError(f"event kind {kind!r} is unknown; nearest: {nearest(kind, KINDS)}")
     known = KINDS[kind].fields
     for name, value in fields.items():
         if name not in known:
-            raise ValueError(f"event {kind!r} has no field {name!r}; nearest: {_nearest(name, known)}")
+            raise ValueError(f"event {kind!r} has no field {name!r}; nearest: {nearest(name, known)}")
         if not _fits(value, known[name].type):
             raise ValueError(f"event {kind!r}: field {name!r} must be {known[name].type}, got {type(value).__name__}")
     missing = [n for n, f in known.items() if n not in fields and not f.type.endswith("?")]
@@ -206,8 +206,9 @@ def _fits(value: Json, declared: str) -> bool:
     return isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
 
 
-def _nearest(word: str, known: Mapping[str, object]) -> str:
-    return ", ".join(get_close_matches(word, known, n=3, cutoff=0.0)) or "none"
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The up to three known words most like `word`, for a message."""
+    return ", ".join(get_close_matches(word, list(known), n=3, cutoff=0.0)) or "none"
 
 
 def as_page() -> str:

@@ -4,9 +4,8 @@
 or rounded; reduced history is in `tiles.py`. No lock is taken. A missing run or key is a KeyError naming the nearest.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fanal.record import layout
-from fanal.record.events import Event
+from fanal.record.events import Event, nearest
 from fanal.record.lineage import FIRST_OF_ALL, LAST_OF_ALL, Beginning, Visible, visible
 from fanal.record.values import decode
 from fanal.record.writer_view import Piece, WriterView
@@ -123,7 +122,7 @@ class RunView:
         hidden = [] if attempt else [Visible(n, 0, 0) for n in self._writers if n not in {one.attempt for one in shown}]
         found = [part for one in shown + hidden if (part := self._part(key, one)) is not None]
         if not found and (attempt is None or key not in self.keys()):
-            raise KeyError(f"run {self.id!r} has no key {key!r}; nearest: {_nearest(key, self.keys())}")
+            raise KeyError(f"run {self.id!r} has no key {key!r}; nearest: {nearest(key, self.keys())}")
         return _joined(found)
 
     def exact(self, key: str, attempt: int | None = None) -> list[int | float | bool]:
@@ -279,7 +278,7 @@ class _Runs(dict[str, RunView]):
     """Runs by id, whose KeyError names the nearest."""
 
     def __missing__(self, run: str) -> RunView:
-        raise KeyError(f"the record has no run {run!r}; nearest: {_nearest(run, self)}")
+        raise KeyError(f"the record has no run {run!r}; nearest: {nearest(run, self)}")
 
 
 def open_record(path: str | Path) -> Record:
@@ -311,7 +310,3 @@ def _typed(value: float, letter: str, exact: Any) -> int | float | bool:
     if exact is not None:
         return decode(exact)
     return bool(value) if letter == "b" else int(value) if letter == "i" else value
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    return ", ".join(get_close_matches(word, list(known), n=3, cutoff=0.0)) or "none"

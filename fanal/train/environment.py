@@ -7,6 +7,8 @@ It does not change the process: the command line puts these values into `os.envi
 from collections.abc import Mapping
 from pathlib import Path
 
+from fanal.data.fetch import default_cache
+
 OPTIMIZATION_FLAG = "--xla_backend_optimization_level"
 OPTIMIZATION_LEVEL = 1
 """Level 1 compiles a step a fifth faster than the default and runs it as fast; level 0 runs it at half the speed."""
@@ -14,9 +16,7 @@ OPTIMIZATION_LEVEL = 1
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """Where compiled programs are kept: `$FANAL_CACHE/xla`, else `~/.cache/fanal/xla`."""
-    named = environ.get("FANAL_CACHE")
-    home = Path(named).expanduser() if named else Path.home() / ".cache" / "fanal"
-    return home / "xla"
+    return default_cache(environ) / "xla"
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:

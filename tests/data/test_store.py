@@ -58,7 +58,7 @@ def test_a_kill_while_writing_leaves_no_folder_that_counts_and_can_be_repeated(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_write_through", killed)
+        patch.setattr(store, "write_synced", killed)
         with pytest.raises(KeyboardInterrupt):
             written(tmp_path)
     assert StageFolder(tmp_path, "parse", "k" * 64).verified() is None
