@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fanal.record.attempt import Run
     from fanal.record.read import open_record as open
-    from fanal.record.tracker import Run, finish, init, log
+    from fanal.tracker.current import finish, init, log
 
     __version__: str
     run: Run | None
@@ -22,11 +23,11 @@ _TRACKER = {"init", "log", "finish"}
 
 def __getattr__(name: str) -> Any:
     if name in _TRACKER:
-        found = getattr(import_module("fanal.record.tracker"), name)
+        found = getattr(import_module("fanal.tracker.current"), name)
     elif name == "open":
         found = import_module("fanal.record.read").open_record
     elif name == "run":
-        return import_module("fanal.record.tracker").current()
+        return import_module("fanal.tracker.current").current()
     elif name == "__version__":
         found = _version()
     else:

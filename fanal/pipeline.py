@@ -32,10 +32,10 @@ from fanal.ladder.score import score, summarise
 from fanal.ladder.seal import Sealed, seal, sealed_forecast
 from fanal.page.report import write_report
 from fanal.record import layout
+from fanal.record.attempt import Run, Start, start
 from fanal.record.files import write_whole
 from fanal.record.read import RunView, open_record
 from fanal.record.stages import Stage, alone, ended, stage_seconds
-from fanal.record.tracker import Run, Start, start
 from fanal.record.verify import verify
 from fanal.train.compile import Compiler, compiling
 from fanal.train.inputs import LoopSettings, Samples, TrainInputs, TrainResult

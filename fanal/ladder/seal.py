@@ -11,8 +11,8 @@ from typing import Any
 
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.errors import RefusedError
+from fanal.record.attempt import Run
 from fanal.record.read import RunView, open_record
-from fanal.record.tracker import Run
 
 Json = Any
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from fanal.errors import FanalError, RefusedError
+from fanal.record.attempt import Run
 from fanal.record.read import Record
-from fanal.record.tracker import Run
 
 
 @dataclass(frozen=True)

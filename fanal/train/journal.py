@@ -21,7 +21,7 @@ from fanal.train.step import StepReport
 
 
 class Recorder(Protocol):
-    """The part of `fanal.record.tracker.Run` that a training writes through."""
+    """The part of `fanal.record.attempt.Run` that a training writes through."""
 
     def log(self, metrics: Mapping[str, float | int], step: int | None = None) -> None: ...
 

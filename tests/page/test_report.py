@@ -12,8 +12,8 @@ import pytest
 from fanal.errors import RecordError, RefusedError
 from fanal.ladder.show import HONEST
 from fanal.page.report import read_result, report_text, write_report
+from fanal.record.attempt import Start, start
 from fanal.record.read import open_record
-from fanal.record.tracker import Start, start
 from tests.worlds.ladder import FakeLadder, fake_ladder
 
 

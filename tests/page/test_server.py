@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 import fanal.page.live
 from fanal.errors import FanalError
 from fanal.page.server import app, bind
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 from tests.page.conftest import Grown
 from tests.worlds.campaign_record import Made
 
@@ -227,7 +227,7 @@ def test_serving_says_its_address_first_and_ends_on_a_signal(tmp_path: Path) -> 
 
 
 def test_the_server_needs_no_jax_and_no_writer() -> None:
-    heavy = ("jax", "matplotlib", "tokenizers", "fanal.record.tracker")
+    heavy = ("jax", "matplotlib", "tokenizers", "fanal.record.attempt")
     code = f"import sys, fanal.page.server; print(json.dumps([m for m in {heavy!r} if m in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", f"import json; {code}"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []

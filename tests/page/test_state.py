@@ -12,7 +12,7 @@ import fanal
 from fanal.page.runs import Phase
 from fanal.page.state import PageState, page_state, poll_seconds, state_json, waiting_state
 from fanal.record import metrics
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 from tests.page.conftest import HOSTILE, Grown
 from tests.worlds.campaign_record import Made
 

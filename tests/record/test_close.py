@@ -27,7 +27,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 from fanal.record import close as closing
 from fanal.record.layout import all_writers
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 
 folder, rows = Path(sys.argv[1]), int(sys.argv[2])
 closing.CLOSE_ROWS = 100

@@ -4,7 +4,7 @@ import pytest
 
 import fanal
 from fanal.record import closing
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 from fanal.record.verify import verify
 
 

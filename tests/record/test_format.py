@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import fanal
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 from tests.reference import record_reader
 from tests.worlds.record import RUN, wide_key, wide_record, wide_value
 

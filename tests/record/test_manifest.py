@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from fanal.record import layout, manifest
+from fanal.record.attempt import Start, start
 from fanal.record.files import DamagedError
 from fanal.record.layout import WriterPath
 from fanal.record.manifest import MAX_BYTES, read_manifest
 from fanal.record.owner import owner_fields
-from fanal.record.tracker import Start, start
 from fanal.record.verify import verify
 
 

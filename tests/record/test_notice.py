@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import fanal
+from fanal.record.attempt import Start, start
 from fanal.record.notice import Notices
-from fanal.record.tracker import Start, start
 
 
 class Dead(io.StringIO):

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import fanal
+from fanal.record.attempt import Start, start
 from fanal.record.metrics import TRAIN_STEP_SECONDS
 from fanal.record.pace import seconds_per_step
-from fanal.record.tracker import Start, start
 
 
 def test_the_median_of_the_last_half_counts_and_seeds_of_one_width_are_averaged(tmp_path: Path) -> None:

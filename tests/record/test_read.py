@@ -8,8 +8,8 @@ import pytest
 
 import fanal
 from fanal.errors import RecordError
+from fanal.record.attempt import Start, start
 from fanal.record.read import Record
-from fanal.record.tracker import Start, start
 from tests.worlds.record import BIG, EVAL_EVERY, REWIND_TO, RUN, shown_losses, wide_key, wide_record
 
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import fanal
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 from fanal.record.verify import verify
 
 KILLED = """

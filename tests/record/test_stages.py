@@ -7,8 +7,8 @@ import pytest
 
 import fanal
 from fanal.errors import DataError, RefusedError
+from fanal.record.attempt import Run, Start, start
 from fanal.record.stages import Stage, alone, ended, stage_seconds
-from fanal.record.tracker import Run, Start, start
 
 
 def begin(folder: Path) -> Run:

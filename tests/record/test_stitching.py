@@ -9,10 +9,10 @@ import pytest
 
 import fanal
 from fanal.record import closing
+from fanal.record.attempt import Start, start
 from fanal.record.close import close
 from fanal.record.layout import all_writers
 from fanal.record.read import RunView
-from fanal.record.tracker import Start, start
 from fanal.record.verify import verify
 
 Logged = list[tuple[str, int, float]]

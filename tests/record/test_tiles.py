@@ -7,9 +7,9 @@ import pytest
 
 import fanal
 from fanal.record import tiles
+from fanal.record.attempt import Start, start
 from fanal.record.read import RunView, Series
 from fanal.record.tiles import Buckets, window
-from fanal.record.tracker import Start, start
 
 ATTEMPTS = ((0, 6000, 1), (4700, 7200, 1), (7100, 40_000, 7))
 """First step, end, stride: two rewinds, three segments and more."""

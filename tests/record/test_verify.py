@@ -12,9 +12,9 @@ import pytest
 
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.errors import RecordError
+from fanal.record.attempt import Run, Start, start
 from fanal.record.files import seal
 from fanal.record.manifest import read_manifest
-from fanal.record.tracker import Run, Start, start
 from fanal.record.verify import verify
 
 
@@ -256,7 +256,7 @@ def test_runs_that_begin_beside_a_verification_are_no_strangers(tmp_path: Path) 
     code = """
 import os, sys
 from pathlib import Path
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 runs = [start(Path(sys.argv[1]), Start(id=f"r{n}")) for n in range(40)]
 os._exit(0)
 """

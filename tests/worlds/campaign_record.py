@@ -27,7 +27,7 @@ from fanal.ladder.rungs import HeroPlan, read_rungs
 from fanal.ladder.score import score
 from fanal.ladder.seal import seal
 from fanal.record import metrics
-from fanal.record.tracker import Run, Start, start
+from fanal.record.attempt import Run, Start, start
 
 DATA_STAGES = ("normalise", "exact_duplicates", "near_duplicates", "decontaminate", "tokens", "shards")
 START_NS = 1_790_000_000_000_000_000

@@ -7,7 +7,7 @@ value without reading it back.
 import math
 from pathlib import Path
 
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 
 RUN = "tiny"
 FIRST_STEPS = range(100)

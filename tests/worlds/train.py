@@ -16,7 +16,7 @@ import numpy as np
 from fanal.campaign.derived import RunPlan
 from fanal.campaign.plan import plan_campaign
 from fanal.data.batches import Batch, make_batch
-from fanal.record.tracker import Start, start
+from fanal.record.attempt import Start, start
 from fanal.train.compile import Compiler, compiling
 from fanal.train.inputs import LoopSettings, TrainInputs
 from fanal.train.loop import resume_point, train

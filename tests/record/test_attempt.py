@@ -13,10 +13,10 @@ import pytest
 
 import fanal
 from fanal.errors import RecordError, RefusedError
-from fanal.record import tracker
+from fanal.record.attempt import Start, start
 from fanal.record.read import Record
-from fanal.record.tracker import Start, start
 from fanal.record.verify import verify
+from fanal.tracker.current import current
 
 
 def python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -173,7 +173,7 @@ def test_init_in_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Pat
         fanal.init(dir=tmp_path / "f" / "r")
     with pytest.raises(ValueError, match="run id"):
         fanal.init(dir=tmp_path / "r", id="../x")
-    assert tracker.current() is None
+    assert current() is None
 
 
 def test_names_become_ids_and_are_made_unique(tmp_path: Path) -> None:

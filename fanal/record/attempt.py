@@ -1,9 +1,8 @@
-"""`init`, `log`, `event`, `finish`: how any program writes a run into a record.
+"""`start`, and its `Run` with `log`, `event`, `finish`: how any program writes an attempt of a run into a record.
 
-`init` raises where the record cannot be; from then on `log` never raises and waits for no disk: what it cannot keep as
+`start` raises where the record cannot be; from then on `log` never raises and waits for no disk: what it cannot keep as
 a number it keeps marked, and says so once by name. `finish` returns when every segment is closed, the manifest written
-and no process of ours touches the record. A forked child that logs gets a writer of its own. `start` opens a run
-without making it the current one of this process.
+and no process of ours touches the record. A forked child that logs gets a writer of its own.
 """
 
 import atexit
@@ -31,7 +30,6 @@ STEP_BOUND = 1 << 62
 COMMITTED_EVENTS = frozenset({"checkpoint", "forecast"})
 """After these the manifest is written again."""
 _open: dict[tuple[Path, str], "Run"] = {}
-_current: "Run | None" = None
 
 
 class Run:
@@ -212,59 +210,6 @@ def start(folder: Path, how: Start) -> Run:
             damaged_frames=saved.damaged_frames,
         )
     return opened
-
-
-def init(
-    *,
-    project: str | None = None,
-    dir: str | Path | None = None,
-    id: str | None = None,
-    name: str | None = None,
-    config: Mapping[str, Any] | None = None,
-    role: str = "run",
-    cause: str | None = None,
-    from_step: int | None = None,
-) -> Run:
-    """Begin an attempt and make it this process' current run; the one before it, if open, ends.
-
-    `dir` is the record's folder, `fanal/<project>` where absent. An `id` that is there already begins a further
-    attempt, whose `from_step` is the first step it will log: earlier attempts' rows from it on are superseded.
-
-    Raises:
-        RecordError: the record cannot be made or written.
-        RefusedError: another living process writes this run.
-        ValueError: the id cannot be a folder's name.
-    """
-    global _current
-    if _current is not None:
-        _current.finish()
-    folder = Path(dir) if dir is not None else Path("fanal") / layout.run_id_from(project or "project")
-    _current = start(folder, Start(project, id, name, config, role, cause, from_step))
-    return _current
-
-
-def log(metrics: Mapping[str, Any], step: int | None = None) -> None:
-    """Record one row in the current run; without `step`, the step after the last one.
-
-    Raises:
-        RuntimeError: `init` was not called.
-    """
-    if _current is None:
-        raise RuntimeError("fanal.log: there is no run; call fanal.init(...) first")
-    _current.log(metrics, step)
-
-
-def finish(outcome: str = "finished", reason: str | None = None) -> None:
-    """End the current run's attempt; nothing where there is none."""
-    global _current
-    if _current is not None:
-        _current.finish(outcome, reason)
-        _current = None
-
-
-def current() -> Run | None:
-    """The run that `fanal.log` writes to."""
-    return _current
 
 
 def _take_attempt(folder: Path, how: Start) -> tuple[str, int]:
