@@ -16,7 +16,7 @@ from typing import Any
 from fanal.campaign.derived import CampaignPlan, RunPlan
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.campaign.plan import plan_campaign
-from fanal.campaign.spec import Campaign
+from fanal.campaign.spec import Campaign, MetricNote
 from fanal.data.batches import BatchSource
 from fanal.data.build import build_corpus
 from fanal.data.corpus import Corpus
@@ -34,6 +34,7 @@ from fanal.page.report import write_report
 from fanal.record import layout
 from fanal.record.attempt import Run, Start, start
 from fanal.record.files import write_whole
+from fanal.record.metrics import DESCRIBED, Described
 from fanal.record.read import RunView, open_record
 from fanal.record.stages import Stage, alone, ended, stage_seconds
 from fanal.record.verify import verify
@@ -131,7 +132,16 @@ def begin_campaign(campaign: Campaign, plan: CampaignPlan, options: RunOptions) 
     """The run that stages are written to."""
     run = start(options.record, Start(project=campaign.name, id="campaign", name=campaign.title, role="campaign"))
     run.event("plan", fingerprint=plan.fingerprint, resolved=json.loads(plan.resolved))
+    for known in DESCRIBED:
+        run.event("metric", **metric_fields(known.pattern, known), source=known.source)
+    for note in campaign.metrics:
+        run.event("metric", **metric_fields(note.key, note), source=f"[metrics] of campaign {campaign.name}")
     return run
+
+
+def metric_fields(pattern: str, about: Described | MetricNote) -> dict[str, Any]:
+    """What a description says of the keys of `pattern`."""
+    return {"pattern": pattern, "text": about.text, "unit": about.unit or None, "better": about.better or None}
 
 
 # ------------------------------------------------------------------------------------- the stages

@@ -15,7 +15,7 @@ import pytest
 from tests.golden.__main__ import unlogged
 
 ROOT = Path(__file__).parent.parent
-FILES = sorted(p for p in (ROOT / "fanal").rglob("*.py"))
+FILES = sorted(p for folder in ("fanal", "examples") for p in (ROOT / folder).rglob("*.py"))
 TESTS = sorted(p for p in (ROOT / "tests").rglob("*.py"))
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS, MAX_DEPTH = 400, 60, 6, 2
 

@@ -282,6 +282,14 @@ KINDS: dict[str, EventKind] = {
             "text": Field("str", "what it holds"),
         },
     ),
+    "figures": EventKind(
+        "A table of figures that belong to no step",
+        {
+            "name": Field("str", "short name"),
+            "text": Field("str", "what it holds, with units"),
+            "rows": Field("list", "an object a row"),
+        },
+    ),
     "ladder": EventKind(
         "A scaling ladder as somebody published it: rungs, fit and forecasts",
         {"document": Field("object", "as published")},

@@ -65,6 +65,9 @@ def norm2(kind: str, leaf: str) -> str:
     return f"norm2/{kind}/{leaf}"
 
 
+_EVALS = "fanal/evals/perplexity.py"
+
+
 @dataclass(frozen=True)
 class Described:
     """What the keys of a pattern mean."""
@@ -73,6 +76,8 @@ class Described:
     text: str
     unit: str
     better: str = ""
+    source: str = "fanal/train/report.py"
+    """The file whose lines log it."""
 
 
 DESCRIBED = (
@@ -88,15 +93,23 @@ DESCRIBED = (
     Described(TRAIN_TOKENS_PER_SECOND, "Tokens of the batch over the step's wall time", "tokens/s", "higher"),
     Described("lr/*", "Learning rate of one optimizer at this step", ""),
     Described(
-        "eval/pulse/*", "Loss on the small frozen eval set; macro is the mean over domains", "nats per token", "lower"
+        "eval/pulse/*",
+        "Loss on the small frozen eval set; macro is the mean over domains",
+        "nats per token",
+        "lower",
+        _EVALS,
     ),
     Described(
-        "eval/full/*", "Loss on the full frozen eval set; macro is the mean over domains", "nats per token", "lower"
+        "eval/full/*",
+        "Loss on the full frozen eval set; macro is the mean over domains",
+        "nats per token",
+        "lower",
+        _EVALS,
     ),
-    Described("eval/pulse_bpb/*", "The same in bits per byte", "bits per byte", "lower"),
-    Described("eval/full_bpb/*", "The same in bits per byte", "bits per byte", "lower"),
-    Described(EVAL_SECONDS, "Wall time of the evals at this step", "s", "lower"),
-    Described("data/tokens/*", "Tokens drawn so far from one domain", "tokens"),
+    Described("eval/pulse_bpb/*", "The same in bits per byte", "bits per byte", "lower", _EVALS),
+    Described("eval/full_bpb/*", "The same in bits per byte", "bits per byte", "lower", _EVALS),
+    Described(EVAL_SECONDS, "Wall time of the evals at this step", "s", "lower", "fanal/train/journal.py"),
+    Described("data/tokens/*", "Tokens drawn so far from one domain", "tokens", source="fanal/train/journal.py"),
     Described("router/load/*", "Tokens sent to one expert over the even share; 1 is even", ""),
     Described("router/bias/*", "Balancing bias added to one expert's logit when experts are chosen", ""),
     Described(
