@@ -94,7 +94,7 @@ def test_a_port_that_is_none_is_refused(port: str, tmp_path: Path) -> None:
 
 
 def test_an_external_trainer_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    text = (Path(cli.__file__).parent / "campaigns" / "firefly.toml").read_text("utf-8")
+    text = (Path(cli.__file__).parents[1] / "campaigns" / "firefly.toml").read_text("utf-8")
     (tmp_path / "mine.toml").write_text(text.replace('kind = "fanal"', 'kind = "external"\ncommand = "true {hidden}"'))
     done = run("run", str(tmp_path / "mine.toml"), "--dir", str(tmp_path / "runs"))
     assert done.returncode == 3, done.stderr
