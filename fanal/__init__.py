@@ -1,44 +1,38 @@
 """Fanal: train a language model in full view.
 
 `import fanal; fanal.init(project=…); fanal.log({…}, step=…); fanal.finish()` writes a record;
-`fanal.open(path).runs[name].series(key)` reads one; `fanal.run` is the current run or None. Importing this loads
-nothing heavy: each name is found when it is first asked for.
+`fanal.open(path).runs[name].series(key)` reads one; `fanal.run` is the current run or None. `import fanal as wandb`
+works for scripts, `fanal.shim()` for libraries that say `import wandb` themselves. Importing this loads nothing heavy:
+each name is found when it is first asked for (`fanal/tracker/public.py` lists them).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fanal.record.attempt import Run
-    from fanal.record.read import open_record as open
-    from fanal.tracker.current import finish, init, log
+    from fanal.record.read import open_record as open  # noqa: F401  a name of the module
+    from fanal.tracker.names import Config, Summary
+    from fanal.tracker.public import *  # noqa: F403  what type checkers see is what `__getattr__` finds
+    from fanal.tracker.run import Run
 
-    __version__: str
     run: Run | None
+    config: Config
+    summary: Summary
 
-__all__ = ["__version__", "finish", "init", "log", "open", "run"]
+__version__ = "0.2.0"
 
-_TRACKER = {"init", "log", "finish"}
+_CURRENT = {"run": "get_run", "config": "get_config", "summary": "get_summary"}
+"""What changes from moment to moment, and the function that tells it."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _TRACKER:
-        found = getattr(import_module("fanal.tracker.current"), name)
-    elif name == "open":
+    if name in _CURRENT:
+        return getattr(import_module("fanal.tracker.calls"), _CURRENT[name])()
+    if name == "open":
         found = import_module("fanal.record.read").open_record
-    elif name == "run":
-        return import_module("fanal.tracker.current").current()
-    elif name == "__version__":
-        found = _version()
-    else:
+    elif name.startswith("_") or name not in (public := import_module("fanal.tracker.public")).__all__:
         raise AttributeError(f"module 'fanal' has no attribute {name!r}")
+    else:
+        found = getattr(public, name)
     globals()[name] = found
     return found
-
-
-def _version() -> str:
-    metadata = import_module("importlib.metadata")  # 20 ms, so only where somebody asks
-    try:
-        return metadata.version("fanal")
-    except metadata.PackageNotFoundError:  # run from a tree that is not installed
-        return "0+source"

@@ -25,19 +25,20 @@ from fanal.data.heldout import load_eval_sets
 from fanal.data.order import make_order, mixture_event_fields
 from fanal.data.report import StageReport
 from fanal.data.tokens import Tokenizer
-from fanal.errors import RecordError, RefusedError
+from fanal.errors import CampaignError, RecordError, RefusedError
 from fanal.ladder.forecast import ForecastOptions, forecast
 from fanal.ladder.rungs import HeroPlan, read_rungs
 from fanal.ladder.score import score, summarise
 from fanal.ladder.seal import Sealed, seal, sealed_forecast
 from fanal.page.report import write_report
-from fanal.record import layout
+from fanal.record import layout, publishing
 from fanal.record.attempt import Run, Start, start
 from fanal.record.files import write_whole
 from fanal.record.metrics import DESCRIBED, Described
 from fanal.record.read import RunView, open_record
 from fanal.record.stages import Stage, alone, ended, stage_seconds
 from fanal.record.verify import verify
+from fanal.record.withhold import BY_DEFAULT, Withhold
 from fanal.train.compile import Compiler, compiling
 from fanal.train.inputs import LoopSettings, Samples, TrainInputs, TrainResult
 from fanal.train.journal import Unrecorded
@@ -100,6 +101,7 @@ def run_campaign(campaign: Campaign, options: RunOptions) -> Outcome | None:
             "trainer.kind 'external' can be read and not yet run: this version trains with 'fanal' alone"
         )
     plan = plan_campaign(campaign)
+    hold_destination(campaign)
     with alone(options.folder), stop_on_signals() as stop:
         hold_fingerprint(options, plan)
         if (former := concluded(options)) is not None:
@@ -112,6 +114,19 @@ def run_campaign(campaign: Campaign, options: RunOptions) -> Outcome | None:
                 run.finish("interrupted", stop.reason)
                 return None
             return conclude(session, result)
+
+
+def hold_destination(campaign: Campaign) -> None:
+    """Hold that the campaign can be published where it says.
+
+    Raises:
+        CampaignError: `publish.to` is no folder and no address of an object store.
+    """
+    if campaign.publish.to is not None:
+        try:
+            publishing.check_dest(campaign.publish.to)
+        except ValueError as error:
+            raise CampaignError(f"publish.to: {error}") from error
 
 
 def hold_fingerprint(options: RunOptions, plan: CampaignPlan) -> None:
@@ -130,12 +145,15 @@ def hold_fingerprint(options: RunOptions, plan: CampaignPlan) -> None:
 
 def begin_campaign(campaign: Campaign, plan: CampaignPlan, options: RunOptions) -> Run:
     """The run that stages are written to."""
-    run = start(options.record, Start(project=campaign.name, id="campaign", name=campaign.title, role="campaign"))
+    how = Start(project=campaign.name, id="campaign", name=campaign.title, role="campaign", withhold=withheld(campaign))
+    run = start(options.record, how)
     run.event("plan", fingerprint=plan.fingerprint, resolved=json.loads(plan.resolved))
     for known in DESCRIBED:
         run.event("metric", **metric_fields(known.pattern, known), source=known.source)
     for note in campaign.metrics:
         run.event("metric", **metric_fields(note.key, note), source=f"[metrics] of campaign {campaign.name}")
+    if campaign.publish.to is not None:
+        publishing.start(options.record, campaign.publish.to)  # a process of its own: it ends when all is published
     return run
 
 
@@ -225,8 +243,23 @@ def begin_attempt(session: Session, run: RunPlan) -> Run:
     if step is not None:
         hold_recorded(session, run)
     config = asdict(run)
-    how = Start(project=session.campaign.name, id=run.run, config=config, role=run.role, from_step=step)
+    how = Start(
+        project=session.campaign.name,
+        id=run.run,
+        config=config,
+        role=run.role,
+        from_step=step,
+        withhold=withheld(session.campaign),
+    )
     return start(session.options.record, how)
+
+
+def withheld(campaign: Campaign) -> tuple[Withhold, ...]:
+    """What the campaign keeps from what is published, beside what everybody does."""
+    return (
+        *BY_DEFAULT,
+        *(Withhold(pattern, "[publish] withhold of the campaign") for pattern in campaign.publish.withhold),
+    )
 
 
 def hold_recorded(session: Session, run: RunPlan) -> RunView:

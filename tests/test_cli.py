@@ -17,10 +17,19 @@ SHAPE = {
     "data show": "campaign --dir --json --quiet --seed --trust-recipe",
     "data trace": "record --json --run --step",
     "ladder tune": "campaign --dir --json --quiet --seed --trust-recipe",
-    "verify": "path --json",
+    "verify": "path --deep --json --key --since",
     "report": "path --json",
     "serve": "path --json --port",
-    "publish": "path dest --json",
+    "sql": "path --json",
+    "publish": "path dest --address --allow --dry-run --estimate --every --json --watch",
+    "follow": "url copy --interval --json --once",
+    "import": "kind source --into --json --live --until-idle",
+    "stitch": "path runs --as --json",
+    "redact": "path blob --json --reason --replace",
+    "anchor": "path --git --json --push",
+    "key new": "path --json",
+    "key show": "path --json",
+    "key rotate": "path --json --reason",
 }
 
 
@@ -99,3 +108,13 @@ def test_an_external_trainer_is_refused_before_anything_is_written(tmp_path: Pat
     done = run("run", str(tmp_path / "mine.toml"), "--dir", str(tmp_path / "runs"))
     assert done.returncode == 3, done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_campaign_with_nowhere_to_publish_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    text = (Path(cli.__file__).parents[1] / "campaigns" / "firefly.toml").read_text("utf-8")
+    (tmp_path / "mine.toml").write_text(f'{text}\n[publish]\nto = "foo://x"\n')
+    done = run("run", str(tmp_path / "mine.toml"), "--dir", str(tmp_path / "runs"))
+    assert done.returncode == 2, done.stderr
+    assert "publish.to" in done.stderr
+    assert "foo" in done.stderr
+    assert not (tmp_path / "runs" / "firefly" / "record").exists()

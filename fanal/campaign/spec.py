@@ -240,7 +240,9 @@ class Publish:
     """Where the page goes."""
 
     to: str | None = None
+    """A folder, or an address of an object store such as `s3://bucket/run`; the publisher keeps it up to date."""
     withhold: tuple[str, ...] = ()
+    """What is kept from what is published: patterns over metric keys, `event:<kind>` and `config:<key>`."""
     discuss: str | None = None
 
 

@@ -2,29 +2,27 @@
 
 Nobody looking costs nothing. A rebuild that takes long is made rarer, so that the page takes at most a
 tenth of a core from the training beside it. A path without a record yet gives the waiting page. Reads
-only; a record's file is served only if it is found there, a regular file under an ordinary name.
+only; of the record it shows and serves what a published copy would hold, withheld writers left out.
 """
 
-import hashlib
-import os
-import re
 import threading
 import time
 from collections import OrderedDict
 from pathlib import Path
 
-import fanal
 from fanal.errors import RecordError
+from fanal.page.public import Piece, PublicRecord
 from fanal.page.site import View, view
 from fanal.page.state import page_state, waiting_state
+from fanal.record.checkpoint import Signer
+from fanal.record.files import DamagedError, sha256
+from fanal.record.keys import signer_for
 from fanal.record.layout import MANIFEST_FILE, RECORD_FILE, find_record
 from fanal.record.read import Record
 
 MIN_SECONDS = 0.5
 SHARE_OF_A_CORE = 0.1
 KEPT_VIEWS = 32
-COPY_TRIES = 5
-_PART = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,100}")
 
 
 class LivePage:
@@ -37,6 +35,11 @@ class LivePage:
         self._views: OrderedDict[str, bytes] = OrderedDict()
         self._newest: View | None = None
         self._next_build = 0.0
+        self._public: PublicRecord | None = None
+        self._public_of: tuple[int, int] | None = None
+        self._signer: Signer | None = None
+        self._manifest: bytes | None = None
+        self._next_look = 0.0
         self._lock = threading.Lock()
 
     def newest(self) -> View:
@@ -62,13 +65,44 @@ class LivePage:
         return self._views.get(name)
 
     def record_bytes(self, name: str) -> bytes | None:
-        """The record's file of that name, or None; `name` is looked up and never made into a path."""
-        folder = self._folder()
-        path = dict(record_files(folder)).get(name) if folder else None
+        """The record's public file of that name, or None; `name` is looked up and never made into a path."""
+        with self._lock:
+            if name == MANIFEST_FILE:
+                return self._record_manifest()
+            piece = self._piece(name)
         try:
-            return path.read_bytes() if path else None
-        except FileNotFoundError:  # a log that was closed into a segment since it was listed
+            return piece.read() if piece else None
+        except FileNotFoundError:  # a log that was closed into a segment since
             return None
+
+    def record_sha256(self) -> str | None:
+        """SHA-256 of the record's published manifest, or None before there is one."""
+        with self._lock:
+            manifest = self._record_manifest()
+        return sha256(manifest) if manifest is not None else None
+
+    def _piece(self, name: str) -> Piece | None:
+        if self._public is None or name not in self._public.files:
+            self._record_manifest()
+        return self._public.files.get(name) if self._public else None
+
+    def _record_manifest(self) -> bytes | None:
+        """The published manifest, at most half a second old."""
+        folder = self._folder()
+        if folder is None:
+            self._public = self._manifest = None
+            return None
+        identity = _identity(folder)
+        if self._public is None or self._public_of != identity:
+            self._public, self._public_of, self._next_look = PublicRecord(folder, look=False), identity, 0.0
+            self._signer = usable_signer(folder)[0]
+        if time.monotonic() >= self._next_look:
+            began = time.monotonic()
+            self._public.refresh()
+            made = self._public.render(self._signer)
+            self._manifest = made.data if made else None
+            self._next_look = time.monotonic() + max(MIN_SECONDS, (time.monotonic() - began) / SHARE_OF_A_CORE)
+        return self._manifest
 
     def _folder(self) -> Path | None:
         try:
@@ -81,40 +115,22 @@ class LivePage:
         if folder is None:
             self._record = None
             return view(waiting_state(), None)
-        found = (folder / RECORD_FILE).stat()
-        identity = (found.st_ino, found.st_mtime_ns)
+        identity = _identity(folder)
         if self._record is None or self._opened != identity:  # a record made anew in the same place is another one
-            self._record, self._opened = fanal.open(folder), identity
+            self._record, self._opened = Record(folder, public=True), identity
         else:
             self._record.refresh()
-        return view(page_state(self._record), manifest_sha256(folder))
+        return view(page_state(self._record), None)
 
 
-def manifest_sha256(folder: Path) -> str | None:
-    """SHA-256 of the record's own manifest, or None before there is one."""
-    path = folder / MANIFEST_FILE
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+def usable_signer(record: Path) -> tuple[Signer | None, str | None]:
+    """Who signs what is published of a record, and why nobody does where there is a key."""
+    try:
+        return signer_for(record), None
+    except (RecordError, DamagedError) as error:
+        return None, f"not signed: {error}"
 
 
-def record_copy(folder: Path) -> dict[str, bytes]:
-    """Every file of a record as it is now, its manifest last; a log closed in between is looked for again."""
-    for _ in range(COPY_TRIES - 1):
-        try:
-            return {name: path.read_bytes() for name, path in record_files(folder)}
-        except FileNotFoundError:
-            continue
-    return {name: path.read_bytes() for name, path in record_files(folder)}
-
-
-def record_files(folder: Path) -> list[tuple[str, Path]]:
-    """Every file of a record by its name in it, its own manifest last; links and odd names are left out."""
-    found: list[tuple[str, Path]] = []
-    for at, folders, names in os.walk(folder):
-        folders[:] = sorted(f for f in folders if _PART.fullmatch(f))
-        here = Path(at)
-        for name in sorted(n for n in names if _PART.fullmatch(n)):
-            path = here / name
-            if path.is_file() and not path.is_symlink():
-                found.append((path.relative_to(folder).as_posix(), path))
-    found.sort(key=lambda pair: (pair[0] in (RECORD_FILE, MANIFEST_FILE), pair[0] == MANIFEST_FILE, pair[0]))
-    return found
+def _identity(folder: Path) -> tuple[int, int]:
+    found = (folder / RECORD_FILE).stat()
+    return found.st_ino, found.st_mtime_ns

@@ -1,7 +1,7 @@
 """The page over HTTP: a process of its own beside the writer, read-only, in the same layout as a published folder.
 
 GET and HEAD only; only known names are served and no path is ever made of what was asked for. Every
-answer carries a strict content security policy. Only the manifest changes, with an ETag; everything
+answer carries a strict content security policy. Only the manifests change, with an ETag; everything
 else is immutable. It binds to the loopback address unless told otherwise and takes the next free port.
 """
 
@@ -10,6 +10,7 @@ import hashlib
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
@@ -20,7 +21,7 @@ from starlette.routing import Route
 
 from fanal.errors import FanalError, RecordError
 from fanal.page.live import LivePage
-from fanal.page.site import Assets, assets, content_type
+from fanal.page.site import Assets, assets, cache_rule, content_type
 from fanal.record.files import DamagedError
 
 HOST, PORT = "127.0.0.1", 8731
@@ -35,10 +36,7 @@ GUARD = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-IMMUTABLE = "public, max-age=31536000, immutable"
-MANIFEST_CACHE = "public, max-age=0, s-maxage=1, must-revalidate"
-INDEX_CACHE = "public, max-age=60"
-TAIL_CACHE = "no-cache"
+NOT_PUBLISHED = {"Cache-Control": "no-store"}
 
 
 def app(path: Path) -> Starlette:
@@ -53,35 +51,58 @@ def app(path: Path) -> Starlette:
 
 def _answer(name: str, headers: Mapping[str, str], page: LivePage, shared: Assets) -> Response:
     if name in ("", "index.html"):
-        return _bytes(shared.index, "index.html", INDEX_CACHE)
+        return _bytes(shared.index, "index.html")
     if name == "manifest.json":
         return _manifest(headers, page)
     if name in shared.files:
-        return _bytes(shared.files[name], name, IMMUTABLE)
+        return _bytes(shared.files[name], name)
     if name.startswith("view/") and (body := page.view_body(name)) is not None:
-        return _bytes(body, name, IMMUTABLE)
-    if name.startswith("record/") and (body := page.record_bytes(name.removeprefix("record/"))) is not None:
-        return _bytes(body, "record", TAIL_CACHE)
-    return Response(
-        "not found\n", status_code=404, media_type="text/plain", headers={**GUARD, "Cache-Control": "no-store"}
+        return _bytes(body, name)
+    if name.startswith("record/"):
+        return _record(name, headers, page)
+    return _not_found()
+
+
+def _not_found() -> Response:
+    return Response("not found\n", status_code=404, media_type="text/plain", headers=GUARD | NOT_PUBLISHED)
+
+
+def _record(name: str, headers: Mapping[str, str], page: LivePage) -> Response:
+    try:
+        body = page.record_bytes(name.removeprefix("record/"))
+    except (RecordError, DamagedError, OSError) as error:
+        return _unreadable(error)
+    if body is None:
+        return _not_found()
+    return _bytes(body, name) if not name.endswith("/manifest.json") else _changing(body, name, headers)
+
+
+def _bytes(body: bytes, name: str) -> Response:
+    return Response(body, headers={**GUARD, "Content-Type": content_type(name), "Cache-Control": cache_rule(name)})
+
+
+def _changing(body: bytes, name: str, headers: Mapping[str, str]) -> Response:
+    """A file that changes, or that it has not."""
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    cached = {**GUARD, "ETag": tag, "Cache-Control": cache_rule(name), "Content-Type": content_type(name)}
+    return (
+        Response(status_code=304, headers=cached)
+        if headers.get("if-none-match") == tag
+        else Response(body, headers=cached)
     )
 
 
-def _bytes(body: bytes, name: str, cache: str) -> Response:
-    return Response(body, headers={**GUARD, "Content-Type": content_type(name), "Cache-Control": cache})
+def _unreadable(error: Exception) -> Response:
+    print(f"fanal: {error}", file=sys.stderr, flush=True)
+    return Response("the record cannot be read\n", status_code=503, headers=GUARD | NOT_PUBLISHED)
 
 
 def _manifest(headers: Mapping[str, str], page: LivePage) -> Response:
     try:
-        body = page.newest().manifest
+        newest = replace(page.newest(), record_manifest_sha256=page.record_sha256())
     except (RecordError, DamagedError, OSError) as error:
-        print(f"fanal: {error}", file=sys.stderr, flush=True)
-        return Response("the record cannot be read\n", status_code=503, headers={**GUARD, "Cache-Control": "no-store"})
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    cached = {**GUARD, "ETag": tag, "Cache-Control": MANIFEST_CACHE, "Content-Type": "application/json"}
-    if headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers=cached)
-    return Response(body, headers=cached)
+        return _unreadable(error)
+    return _changing(newest.manifest, "manifest.json", headers)
 
 
 def serve(path: Path | str, host: str = HOST, port: int = PORT) -> None:

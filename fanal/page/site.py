@@ -23,6 +23,9 @@ SUFFIXES = {
     ".woff2": "font/woff2",
     ".svg": "image/svg+xml",
 }
+IMMUTABLE = "public, max-age=31536000, immutable"
+MANIFEST_CACHE = "public, max-age=0, s-maxage=1, must-revalidate"
+INDEX_CACHE = "public, max-age=60"
 _REFERENCE = re.compile(r"""(?P<before>["'(])(?:\./)?(?P<path>[\w./-]+\.(?:js|css|woff2|svg))(?P<after>["')])""")
 
 
@@ -34,8 +37,24 @@ class View:
     """`view/<sha256>.json`."""
     body: bytes
     """The state."""
-    manifest: bytes
-    """The page's manifest that names it."""
+    poll_seconds: float
+    phase: str
+    record_manifest_sha256: str | None = None
+    """Of the record's own manifest that lies beside the page."""
+
+    @property
+    def manifest(self) -> bytes:
+        """The page's manifest that names it."""
+        fields = {
+            "kind": KIND,
+            "format": FORMAT,
+            "view": self.name,
+            "poll_seconds": self.poll_seconds,
+            "phase": self.phase,
+            "record_manifest_sha256": self.record_manifest_sha256,
+            "record": "record/",
+        }
+        return json.dumps(fields, allow_nan=False).encode()
 
 
 @dataclass(frozen=True)
@@ -52,20 +71,20 @@ def view(state: PageState, record_manifest_sha256: str | None) -> View:
     """`state` as a file named by its content, and the manifest that points to it."""
     body = state_json(state)
     name = f"view/{hashlib.sha256(body).hexdigest()}.json"
-    manifest = {
-        "kind": KIND,
-        "format": FORMAT,
-        "view": name,
-        "poll_seconds": poll_seconds(state),
-        "phase": state.progress.phase.value,
-        "record_manifest_sha256": record_manifest_sha256,
-        "record": "record/",
-    }
-    return View(name, body, json.dumps(manifest, allow_nan=False).encode())
+    return View(name, body, poll_seconds(state), state.progress.phase.value, record_manifest_sha256)
+
+
+def cache_rule(name: str) -> str:
+    """How long caches may keep a file of the site: only three files ever change."""
+    if name in ("manifest.json", "record/manifest.json"):
+        return MANIFEST_CACHE
+    return INDEX_CACHE if name == "index.html" else IMMUTABLE
 
 
 def content_type(name: str) -> str:
-    """The media type of a file, by its suffix; unknown ones are bytes."""
+    """The media type of a file, by its suffix; unknown ones, and all of a record, are bytes."""
+    if name.startswith("record/"):
+        return "application/octet-stream"
     return next((kind for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), "application/octet-stream")
 
 

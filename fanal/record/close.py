@@ -1,42 +1,55 @@
 """The closing process: turns what a writer's log holds into segments, then drops the log files they cover.
 
-`python -m fanal.record.close [--all] WRITER_FOLDER`. Without `--all`, closes while a group has 4,096 rows or the log
-64 MiB; with it, everything, and the log goes. At every instruction the record reads the same: a segment's files are
+Closes while a group has 4,096 rows or the log 64 MiB; everything that is there now, when a day has passed; or, when the
+writer has ended, everything, and the log goes. At every instruction the record reads the same: a segment's files are
 without effect until its manifest is renamed into place, and a log file goes after the segments that cover it.
+
+`python -m fanal.record.close` reads requests from its standard input, a JSON list [ticket, what, folder] a line, and
+answers with [ticket, why it failed or null]. `python -m fanal.record.close FOLDER [what]` closes one writer.
 """
 
 import argparse
-import fcntl
+import json
 import os
+import select
 import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from fanal.record import manifest
-from fanal.record.files import TEMPORARY_PREFIX, read_document, seal, sha256, sync_folder, write_synced, write_whole
+from fanal.record import keys
+from fanal.record.closing import AGED, ALL, DUE, IDLE_SECONDS
+from fanal.record.files import (
+    TEMPORARY_PREFIX,
+    DamagedError,
+    read_document,
+    seal,
+    sha256,
+    sync_folder,
+    write_synced,
+    write_whole,
+)
 from fanal.record.layout import FORMAT, LOG, SEGMENTS, WriterPath, numbered
+from fanal.record.lock import held
 from fanal.record.log import read_header
 from fanal.record.segment_write import segment_files, taken_facts, taken_rows
 from fanal.record.tail import LogTail
 from fanal.record.writer import CLOSE_BYTES, CLOSE_ROWS
 
+PARENT_CHECK_SECONDS = 1.0
+LOCK_NAME = "closing"
+EXPECTED_ERRORS = (OSError, DamagedError, ValueError, LookupError, MemoryError)
 
-def close(place: WriterPath, everything: bool = False) -> int:
-    """Close what is due of a writer, or everything; how many segments were made."""
-    handle = os.open(place.folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)  # one closing a writer at a time; the lock ends with the process
-        made = _close_due(place, everything)
+
+def close(place: WriterPath, everything: bool = False, aged: bool = False) -> int:
+    """Close what is due of a writer, all that is there now (`aged`), or everything; how many segments were made."""
+    with held(place.folder, LOCK_NAME):
+        made = _close_due(place, everything, aged)
         _drop_logs(place, everything)
-        manifest.commit(place.record)
-        return made
-    finally:
-        os.close(handle)
+    keys.commit(place.record, [place])  # signed where the key is at hand; `verify` says how far a signature reaches
+    return made
 
 
-def _close_due(place: WriterPath, everything: bool) -> int:
+def _close_due(place: WriterPath, everything: bool, aged: bool) -> int:
     folder = place.folder / SEGMENTS
     number = max(numbered(folder, ".json"), default=0)
     prev = (folder / f"{number}.json").read_bytes() if number else None
@@ -45,6 +58,8 @@ def _close_due(place: WriterPath, everything: bool) -> int:
     while not final:
         tail.refresh(enough_bytes=CLOSE_BYTES)
         due = _due(tail)
+        if not due and aged:
+            due, aged = _all_there(tail), False
         if not (due or everything):
             break
         number, made, final = number + 1, made + 1, not due
@@ -56,7 +71,6 @@ def _close_due(place: WriterPath, everything: bool) -> int:
         write_whole(folder / f"{number}.json", prev)
         _drop_logs(place, False)
         tail.forget(last)
-        pa.default_memory_pool().release_unused()
     return made
 
 
@@ -66,6 +80,12 @@ def _due(tail: LogTail) -> int:
     if tail.sequence_at_bytes(CLOSE_BYTES):
         full.append(tail.sequence_at_bytes(CLOSE_BYTES))
     return min(full, default=0)
+
+
+def _all_there(tail: LogTail) -> int:
+    """The last sequence, where rows or facts stand before it; 0 where none do."""
+    held_any = bool(tail.facts) or any(group.sequences for group in tail.groups.values())
+    return tail.next_sequence - 1 if held_any else 0
 
 
 def _write_files(place: WriterPath, number: int, tail: LogTail, last: int) -> dict[str, Any]:
@@ -130,17 +150,48 @@ def _begins_within(path: Path, covered: int) -> bool:
     return header is not None and header.first_sequence - 1 <= covered
 
 
+def serve(requests: int, answers: int) -> None:
+    """Do what is asked, one after the other, until nobody asks any more."""
+    parent, unread, idle = os.getppid(), b"", 0.0
+    while idle < IDLE_SECONDS and os.getppid() == parent:
+        if not select.select([requests], [], [], PARENT_CHECK_SECONDS)[0]:
+            idle += PARENT_CHECK_SECONDS
+            continue
+        asked = os.read(requests, 1 << 16)
+        if not asked:
+            return
+        *lines, unread = (unread + asked).split(b"\n")
+        for line in lines:
+            ticket, what, folder = json.loads(line)
+            answer = json.dumps([ticket, _failure(Path(folder), what)]).encode() + b"\n"
+            os.write(answers, answer)
+        idle = 0.0
+
+
+def _failure(folder: Path, what: str) -> str | None:
+    """Close a writer; why that failed, or None."""
+    place = WriterPath(folder.parents[3], folder.parents[1].name, int(folder.parent.name), folder.name)
+    try:
+        close(place, everything=what == ALL, aged=what == AGED)
+    except EXPECTED_ERRORS as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Close a writer's log; 0."""
+    """Close one writer's log, or serve; 0 where nothing failed."""
     parser = argparse.ArgumentParser(prog="python -m fanal.record.close")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--all", action="store_true", help="the writer has ended: close everything")
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("what", nargs="?", choices=(DUE, AGED, ALL), default=DUE)
     asked = parser.parse_args(arguments)
     os.nice(10)
-    writer = asked.folder.resolve()
-    record = writer.parents[3]
-    close(WriterPath(record, writer.parents[1].name, int(writer.parent.name), writer.name), asked.all)
-    return 0
+    if asked.folder is None:
+        serve(sys.stdin.fileno(), sys.stdout.fileno())
+        return 0
+    failed = _failure(asked.folder.resolve(), asked.what)
+    if failed is not None:
+        print(failed, file=sys.stderr)
+    return 0 if failed is None else 1
 
 
 if __name__ == "__main__":

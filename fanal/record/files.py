@@ -7,7 +7,8 @@ shows. Writing costs two fsyncs (file and folder). Nothing here locks.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,6 +34,34 @@ def line(value: Any, sort_keys: bool = False) -> bytes:
     """A JSON value on a line of its own, its keys in the order they were given in."""
     text = json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
+
+
+PIECE_ITEMS = 1 << 14
+"""So many members of a list or an object are put into text at a time."""
+
+
+def json_pieces(value: Any) -> Iterator[bytes]:
+    """A JSON value in pieces that together are one text: millions of numbers need no second copy of it."""
+    if not isinstance(value, dict | list):
+        yield _text(value)
+        return
+    is_dict = isinstance(value, dict)
+    members = iter(cast("dict[str, Any]", value).items() if is_dict else cast("list[Any]", value))
+    comma = b"{" if is_dict else b"["
+    while part := list(islice(members, PIECE_ITEMS)):
+        if any(isinstance(m[1] if is_dict else m, dict | list) for m in part):
+            for member in part:
+                yield comma + (_text(member[0]) + b":" if is_dict else b"")
+                yield from json_pieces(member[1] if is_dict else member)
+                comma = b","
+        else:
+            yield comma + _text(dict(part) if is_dict else part)[1:-1]
+        comma = b","
+    yield (b"" if comma == b"," else comma) + (b"}" if is_dict else b"]")
+
+
+def _text(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
 def sha256(data: bytes) -> str:

@@ -252,13 +252,20 @@ KINDS: dict[str, EventKind] = {
     ),
     "stitch": EventKind(
         "This run is others read one after the other: each from its step on, until the next begins",
-        {"parts": Field("list", "run and from_step of each, in order; a null from_step is its first")},
+        {"parts": Field("list", "run and from_step of each, in order; null where it logged nothing")},
     ),
     "imported": EventKind(
         "The run's rows came from another tool's files",
         {
-            "source_kind": Field("str", "`wandb`, `tensorboard`, `csv`, `jsonl` or `hf`"),
+            "source_kind": Field("str", "`wandb`, `wandb-online`, `tensorboard`, `csv`, `jsonl` or `hf`"),
             "report": Field("object", "rows, keys, first and last step, duplicates, gaps, unreadable"),
+        },
+    ),
+    "import.state": EventKind(
+        "How far an import has come; the next one goes on from there",
+        {
+            "source_kind": Field("str", "as in `imported`"),
+            "state": Field("object", "place in the source, items imported after it, counts, what could not be read"),
         },
     ),
     "incident.reference": EventKind(

@@ -4,6 +4,7 @@ A run's id is a folder's name and so is restricted; metric keys never become nam
 taken by making its folder, which only one process can.
 """
 
+import errno
 import os
 import re
 import time
@@ -32,6 +33,10 @@ RUNS, BLOBS, LOG, SEGMENTS = "runs", "blobs", "log", "seg"
 OWNER_FILE = "owner.json"
 RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}")
 RUN_ID_RULE = "1 to 80 of A-Z a-z 0-9 . _ -, not beginning with a dot"
+NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EOPNOTSUPP})
+"""What file systems without hard links say, such as mounted buckets."""
+OWNER_WAIT_SECONDS = 2.0
+"""Who takes an attempt's number writes an owner file within a few ms."""
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -100,14 +105,24 @@ def _create_record(folder: Path, campaign: str | None) -> None:
         temporary = folder / f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
         write_synced(temporary, seal(fields))
         try:
-            os.link(temporary, folder / RECORD_FILE)
-        except FileExistsError:
-            pass  # another process began the same record at the same moment: that one counts
+            _name_once(temporary, folder / RECORD_FILE)
         finally:
-            temporary.unlink()
+            temporary.unlink(missing_ok=True)
         sync_folder(folder)
     except OSError as error:
         raise RecordError(f"{folder} cannot become a record: {error.strerror or error}") from error
+
+
+def _name_once(temporary: Path, path: Path) -> None:
+    """Give a file its name; where another process was quicker, that one's counts."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return
+    except OSError as error:
+        if error.errno not in NO_LINKS or path.exists():
+            raise
+        os.replace(temporary, path)  # noqa: PTH105  named so that the tests can stop at each of these calls
 
 
 def read_header(folder: Path) -> dict[str, Any]:
@@ -151,13 +166,66 @@ def begin_attempt(record: Path, run: str) -> int:
             return number
 
 
+def join_attempt(record: Path, run: str) -> tuple[int, bool]:
+    """The current attempt of a run that several writers share, and whether the caller begins it.
+
+    An attempt that holds no log and no segment was taken by a process that wrote nothing: the caller begins it too.
+    """
+    if not attempts_of(record, run):
+        for folder in (record / RUNS, record / RUNS / run):
+            _make_unless_there(folder)
+        if _make_unless_there(record / RUNS / run / "1"):
+            return 1, True
+    number = max(attempts_of(record, run))
+    begun = (w.folder for w in writers_of(record, run, number))
+    return number, not any(numbered(w / LOG, ".log") or numbered(w / SEGMENTS, ".json") for w in begun)
+
+
 def begin_new_run(record: Path, wanted: str) -> str:
-    """Make a new run and its first attempt; its id is `wanted`, or that with the next free number."""
+    """Make a new run and its first attempt; its id is `wanted`, or that with a free number."""
     _make_unless_there(record / RUNS)
-    ids = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
-    run = next(run for run in ids if _make_unless_there(record / RUNS / run))
-    make_folder(record / RUNS / run / "1")
-    return run
+    for number in _free_numbers(record, wanted):
+        run = wanted if number == 1 else f"{wanted}-{number}"
+        if _make_unless_there(record / RUNS / run):
+            make_folder(record / RUNS / run / "1")
+            return run
+    raise AssertionError("numbers have no end")
+
+
+def _free_numbers(record: Path, wanted: str) -> Iterator[int]:
+    """1, then from the next free number on, found in a few looks where many are taken."""
+    yield 1
+    step = 1
+    while (record / RUNS / f"{wanted}-{1 + step}").exists():
+        step *= 2
+    low, high = 1 + step // 2, 1 + step
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (middle, high) if (record / RUNS / f"{wanted}-{middle}").exists() else (low, middle)
+    yield from count(high)
+
+
+def any_run_id() -> str:
+    """An id for a run that nobody named."""
+    return f"run-{os.urandom(4).hex()}"
+
+
+def await_owner(place: WriterPath) -> None:
+    """Wait a moment for the attempts before this one, taken just now, to say who writes them."""
+    attempts = [n for n in attempts_of(place.record, place.run) if n < place.attempt]
+    until = time.monotonic() + OWNER_WAIT_SECONDS
+    for number in attempts[-1:]:
+        folder = place.record / RUNS / place.run / str(number)
+        recent = time.time() - folder.stat().st_mtime < OWNER_WAIT_SECONDS
+        while recent and not writers_of(place.record, place.run, number) and time.monotonic() < until:
+            time.sleep(0.01)
+
+
+def remove_attempt(place: WriterPath) -> None:
+    """Give back an attempt that was taken and not begun."""
+    (place.folder / OWNER_FILE).unlink()
+    for folder in (place.folder / LOG, place.folder / SEGMENTS, place.folder, place.folder.parent):
+        folder.rmdir()
 
 
 def _make_unless_there(folder: Path) -> bool:
@@ -185,11 +253,16 @@ def writers_of(record: Path, run: str, attempt: int) -> list[WriterPath]:
     return [WriterPath(record, run, attempt, name) for name in names]
 
 
+def writers_of_run(record: Path, run: str) -> Iterator[WriterPath]:
+    """Every writer of a run, by attempt and name."""
+    for attempt in attempts_of(record, run):
+        yield from writers_of(record, run, attempt)
+
+
 def all_writers(record: Path) -> Iterator[WriterPath]:
     """Every writer of a record, by run, attempt and name."""
     for run in runs_of(record):
-        for attempt in attempts_of(record, run):
-            yield from writers_of(record, run, attempt)
+        yield from writers_of_run(record, run)
 
 
 def numbered(folder: Path, suffix: str) -> list[int]:

@@ -6,6 +6,7 @@ sequence (counted from the header's), CRC32 over (salt, length, sequence, payloa
 written last. What follows the last frame is zeros. `scan` reads every whole frame, also those after a damaged one.
 """
 
+import errno
 import mmap
 import os
 import struct
@@ -27,8 +28,9 @@ FRAME_BYTES = FRAME.size
 _CHECKED = struct.Struct("<III")
 """Salt, length, sequence less the file's first: what the CRC covers before the payload."""
 MAX_FILE_BYTES = 8 << 20
+FIRST_BYTES = 4 << 10
 MIN_GROWTH_BYTES = 16 << 10
-MAX_GROWTH_BYTES = 1 << 20
+WIDE_BYTES = 8 << 10
 CRC_STEP_BYTES = 5 << 10
 """Of more, `zlib.crc32` gives the interpreter's lock to a busy thread, and gets it back 5 ms later."""
 _MAGIC_BYTES = struct.pack("<H", MAGIC)
@@ -57,30 +59,37 @@ class LogFile:
         self.header = LogHeader(int.from_bytes(os.urandom(4), "little"), first_sequence, base_time_ns)
         self.position = FIRST_FRAME
         self.size = 0
+        """What is mapped; the file may be longer, where a full disk gave a part of what was asked for."""
+        self._file_bytes = 0
         self.next_sequence = first_sequence
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        needed = max(FIRST_BYTES, FIRST_FRAME + FRAME_BYTES + least_bytes)
+        # A wide row's file, but the writer's first, is made whole: see `_grown`.
+        wanted = MAX_FILE_BYTES if least_bytes >= WIDE_BYTES and first_sequence > 1 else needed
         try:
-            self._extend(max(MIN_GROWTH_BYTES, FIRST_FRAME + FRAME_BYTES + least_bytes))
-            self.map = mmap.mmap(self._handle, self.size)
+            self._extend(max(wanted, needed), needed)
+            self.map = mmap.mmap(self._handle, self._file_bytes)
         except OSError:
             os.close(self._handle)
             path.unlink()
             raise
+        self.size = self._file_bytes
         self.map[:FIRST_FRAME] = self.header.pack()
 
     def room(self, length: int) -> bool:
         """Make room for a payload; False where it belongs in the next file.
 
-        Growing is a system call, in which a busy thread may take the interpreter for 5 ms: so it is one in 64 rows.
+        Raises:
+            OSError: the file cannot grow.
         """
         needed = self.position + FRAME_BYTES + length
         if needed <= self.size:
             return True
         if needed > MAX_FILE_BYTES:
             return False
-        growth = min(max(min(self.size // 8, 64 * length), MIN_GROWTH_BYTES), MAX_GROWTH_BYTES)
-        self._extend(min(max(self.size + growth, needed), MAX_FILE_BYTES))
-        self.map.resize(self.size)
+        self._extend(min(max(_grown(self.size, length), needed), MAX_FILE_BYTES), needed)
+        self.map.resize(self._file_bytes)
+        self.size = self._file_bytes
         return True
 
     def payload_at(self) -> int:
@@ -116,12 +125,23 @@ class LogFile:
         self.map.close()
         os.close(self._handle)
 
-    def _extend(self, size: int) -> None:
+    def _extend(self, size: int, needed: int) -> None:
         """Zeros are written, not a hole: a full disk is an error here and no killing signal later."""
-        zeros = bytes(size - self.size)
-        if os.pwrite(self._handle, zeros, self.size) != len(zeros):
-            raise OSError(28, "no space left for the log", str(self.path))
-        self.size = size
+        if self._file_bytes < needed:
+            self._file_bytes += os.pwrite(self._handle, bytes(size - self._file_bytes), self._file_bytes)
+        if self._file_bytes < needed:
+            raise OSError(errno.ENOSPC, "no space left for the log", str(self.path))
+
+
+def _grown(size: int, length: int) -> int:
+    """How large a file becomes for a payload: an eighth more, at most 64 rows; for wide rows it doubles.
+
+    Growing is a system call. A short one ends before a busy thread wakes up; in a long one that thread takes the
+    interpreter for 5 ms, so there are few of these.
+    """
+    wanted = size if length >= WIDE_BYTES else min(size // 8, 64 * length)
+    grown = size + max(wanted, MIN_GROWTH_BYTES)
+    return grown - grown % MIN_GROWTH_BYTES
 
 
 @dataclass(frozen=True)

@@ -1,37 +1,32 @@
-"""Columns as Parquet files that databases read and whose pages a browser reads without a Parquet library.
+"""Row groups of columns as Parquet files that databases read and whose pages a browser reads without a Parquet library.
 
-Every column is required, has one gzip page a row group, and no statistics where NaN may occur (engines prune by them).
-Files stay under 1 MiB, so that a fetch is a whole file. `pages` tells where the compressed bytes of the columns lie;
-floats are byte-stream-split: all first bytes, then all second bytes, and so on.
+Every column is required and has one gzip page a row group. Files stay under 1 MiB, so that a fetch is a whole file.
+`pages` tells where the compressed bytes of the columns lie. Source: the Parquet format's parquet.thrift.
 """
 
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
+from fanal.record import thrift
+from fanal.record.columns import BYTE_ARRAY, Chunk
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILE_VALUES = 262_144
-ROW_GROUP_VALUES = 65_536
-COMPRESSION_LEVEL = 3
-_TYPES = {"key": pa.dictionary(pa.int32(), pa.string()), "row": pa.int32(), "level": pa.int32(), "bucket": pa.int32()}
-_TYPES |= {"count": pa.int32(), "nonfinite": pa.int32()}
-_TYPES |= {"step": pa.int64(), "time_ns": pa.int64(), "sequence": pa.int64()}
-_TYPES |= {"value": pa.float64(), "min": pa.float64(), "max": pa.float64(), "mean": pa.float64()}
-_SPLIT = {name for name, kind in _TYPES.items() if kind == pa.float64()}
-_PLAIN = {"count", "nonfinite"}
+ROW_GROUP_VALUES = 16_384
+"""A key is read in the time that one page takes."""
+MAGIC = b"PAR1"
+GZIP = 2
+WRITER = b"fanal"
+ROOM_BYTES = 1024
+"""For what a footer holds beside its row groups."""
 
 
 @dataclass(frozen=True)
 class RowGroup:
     """Columns of equal length that go into one file together, and what the manifest says of them."""
 
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Chunk]
     about: Mapping[str, Any]
     num_rows: int
 
@@ -46,98 +41,98 @@ class Written:
 
 def write_files(groups: Iterator[RowGroup], paged: tuple[str, ...]) -> Iterator[Written]:
     """The row groups as few files as the limits allow; `paged` are the columns whose pages the manifest tells."""
-    sink, writer, held, num_rows, widest = pa.BufferOutputStream(), None, [], 0, 0
+    file: _File | None = None
     for group in groups:
-        full = num_rows + group.num_rows > MAX_FILE_VALUES or sink.tell() + widest > MAX_FILE_BYTES
-        if writer is not None and full:
-            yield _finish(sink, writer, held, paged)
-            sink, writer, held, num_rows = pa.BufferOutputStream(), None, [], 0
-        schema = pa.schema([pa.field(name, _TYPES[name], nullable=False) for name in group.columns])
-        writer = writer or _writer(sink, schema)
-        before = sink.tell()
-        table = pa.table(list(group.columns.values()), schema=schema)
-        writer.write_table(table, row_group_size=max(group.num_rows, 1))
-        widest = max(widest, sink.tell() - before + FOOTER_BYTES)
-        held.append(group)
-        num_rows += group.num_rows
-    if writer is not None:
-        yield _finish(sink, writer, held, paged)
+        if file is not None and not file.has_room(group):
+            yield file.finish()
+            file = None
+        if file is None:
+            file = _File(_schema(group.columns))
+        file.add(group, paged)
+    if file is not None:
+        yield file.finish()
 
 
-FOOTER_BYTES = 1024
-"""About what a row group adds to the file's footer."""
+@dataclass
+class _File:
+    """A file that row groups are being added to."""
+
+    schema: list[bytes]
+    data: bytearray = field(default_factory=lambda: bytearray(MAGIC))
+    num_rows: int = 0
+    footer: list[bytes] = field(default_factory=list[bytes])
+    abouts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def has_room(self, group: RowGroup) -> bool:
+        """Whether the file stays within its limits with another row group."""
+        chunks = sum(len(chunk.data) + 2 * ROOM_BYTES // len(group.columns) for chunk in group.columns.values())
+        held = len(self.data) + sum(map(len, self.footer)) + ROOM_BYTES
+        return self.num_rows + group.num_rows <= MAX_FILE_VALUES and held + chunks <= MAX_FILE_BYTES
+
+    def add(self, group: RowGroup, paged: tuple[str, ...]) -> None:
+        """Append a row group."""
+        start = len(self.data)
+        columns, pages = list[bytes](), dict[str, list[int]]()
+        for name, chunk in group.columns.items():
+            at = len(self.data)
+            columns.append(_column(name, chunk, at))
+            self.data += chunk.data
+            if name in paged:
+                pages[name] = [at + chunk.body, len(chunk.data) - chunk.body]
+        self.footer.append(
+            thrift.struct(
+                thrift.listed(1, thrift.STRUCT, columns),
+                thrift.i64(2, sum(chunk.plain_bytes for chunk in group.columns.values())),
+                thrift.i64(3, group.num_rows),
+                thrift.i64(5, start),
+                thrift.i64(6, len(self.data) - start),
+            )
+        )
+        self.num_rows += group.num_rows
+        self.abouts.append({**group.about, "pages": pages})
+
+    def finish(self) -> Written:
+        """The whole file."""
+        typed = thrift.struct(thrift.nested(1))  # limits compare as their column's type does
+        footer = thrift.struct(
+            thrift.i32(1, 2),
+            thrift.listed(2, thrift.STRUCT, self.schema),
+            thrift.i64(3, self.num_rows),
+            thrift.listed(4, thrift.STRUCT, self.footer),
+            thrift.binary(6, WRITER),
+            thrift.listed(7, thrift.STRUCT, [typed] * (len(self.schema) - 1)),
+        )
+        data = bytes(self.data) + footer + len(footer).to_bytes(4, "little") + MAGIC
+        return Written(data, tuple(self.abouts))
 
 
-def key_column(names: list[str], repeats: list[int]) -> pa.DictionaryArray:
-    """Each name repeated; what UTF-8 cannot say is escaped here (the manifest has the exact names)."""
-    plain = [name.encode("utf-8", "backslashreplace").decode("utf-8") for name in names]
-    return pa.DictionaryArray.from_arrays(np.repeat(np.arange(len(names), dtype=np.int32), repeats), pa.array(plain))
+def _schema(columns: Mapping[str, Chunk]) -> list[bytes]:
+    """The root and each column, all required; bytes are strings."""
+    elements = [thrift.struct(thrift.binary(4, b"schema"), thrift.i32(5, len(columns)))]
+    for name, chunk in columns.items():
+        fields = [thrift.i32(1, chunk.kind), thrift.i32(3, 0), thrift.binary(4, name.encode())]
+        if chunk.kind == BYTE_ARRAY:
+            fields += [thrift.i32(6, 0), thrift.nested(10, thrift.nested(1))]
+        elements.append(thrift.struct(*fields))
+    return elements
 
 
-def inflate(body: bytes) -> NDArray[np.uint8]:
-    """The bytes of one page; gzip checks them."""
-    return np.frombuffer(zlib.decompress(body, wbits=31), np.uint8)
-
-
-def split_floats(page: NDArray[np.uint8], first: int, num: int) -> NDArray[np.float64]:
-    """Values `first` to `first + num` of a byte-stream-split page."""
-    return page.reshape(8, -1)[:, first : first + num].T.copy().view("<f8")[:, 0]
-
-
-def read_columns(data: bytes, names: list[str]) -> list[NDArray[Any]]:
-    """Whole columns of a file."""
-    table = pq.ParquetFile(pa.BufferReader(data)).read(columns=names, use_threads=False)
-    return [table.column(name).to_numpy() for name in names]
-
-
-def _writer(sink: Any, schema: pa.Schema) -> Any:
-    named = set(schema.names)
-    encodings = dict.fromkeys(named & _SPLIT, "BYTE_STREAM_SPLIT")
-    encodings |= dict.fromkeys(named & _PLAIN, "PLAIN")
-    encodings |= dict.fromkeys(named - _SPLIT - _PLAIN - {"key"}, "DELTA_BINARY_PACKED")
-    return pq.ParquetWriter(
-        sink,
-        schema,
-        compression="gzip",
-        compression_level=COMPRESSION_LEVEL,
-        use_dictionary=sorted(named & {"key"}),  # pyright: ignore[reportArgumentType]  a list, as pyarrow documents
-        column_encoding=encodings,
-        write_statistics=[name for name in schema.names if name not in _SPLIT],
-        data_page_size=MAX_FILE_BYTES * 8,
-        max_rows_per_page=MAX_FILE_VALUES,
-        store_schema=False,
-    )
-
-
-def _finish(sink: Any, writer: Any, held: list[RowGroup], paged: tuple[str, ...]) -> Written:
-    writer.close()
-    data = sink.getvalue().to_pybytes()
-    metadata = pq.ParquetFile(pa.BufferReader(data)).metadata
-    groups: list[dict[str, Any]] = []
-    for number, group in enumerate(held):
-        row_group = metadata.row_group(number)
-        chunks = {row_group.column(i).path_in_schema: row_group.column(i) for i in range(row_group.num_columns)}
-        groups.append({**group.about, "pages": {name: _page_of(data, chunks[name]) for name in paged}})
-    return Written(data, tuple(groups))
-
-
-def _page_of(data: bytes, chunk: Any) -> list[int]:
-    """Where the compressed body of a chunk's only page begins, and its length: the end of the chunk."""
-    start = chunk.data_page_offset
-    _, position = _varint(data, start + 1)  # page type
-    _, position = _varint(data, position + 1)  # size before compression
-    size, _ = _varint(data, position + 1)
-    length = size >> 1  # zigzag
-    end = start + chunk.total_compressed_size
-    body = end - length
-    assert position < body < position + 64, "a column chunk has one page"
-    assert data[body : body + 2] == b"\x1f\x8b", "a page is a gzip member"
-    return [body, length]
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while data[position] & 0x80:
-        value |= (data[position] & 0x7F) << shift
-        shift, position = shift + 7, position + 1
-    return value | data[position] << shift, position + 1
+def _column(name: str, chunk: Chunk, at: int) -> bytes:
+    """What the footer says of a column that begins at a byte of the file."""
+    path = name.encode()
+    fields = [
+        thrift.i32(1, chunk.kind),
+        thrift.listed(2, thrift.I32, [thrift.zigzag(one) for one in chunk.encodings]),
+        thrift.listed(3, thrift.BINARY, [thrift.varint(len(path)) + path]),
+        thrift.i32(4, GZIP),
+        thrift.i64(5, chunk.num_values),
+        thrift.i64(6, chunk.plain_bytes),
+        thrift.i64(7, len(chunk.data)),
+        thrift.i64(9, at + chunk.dictionary_bytes),
+    ]
+    if chunk.dictionary_bytes:
+        fields.append(thrift.i64(11, at))
+    if chunk.limits is not None:
+        least, greatest = chunk.limits
+        fields.append(thrift.nested(12, thrift.binary(5, greatest), thrift.binary(6, least)))
+    return thrift.struct(thrift.i64(2, at), thrift.nested(3, *fields))

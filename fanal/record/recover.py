@@ -5,17 +5,19 @@ and meanwhile readers see the log's rows. A run that a living process writes is 
 """
 
 import os
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fanal.errors import RefusedError
 from fanal.record import layout
 from fanal.record.closing import close_writer
 from fanal.record.files import DamagedError, read_document
-from fanal.record.layout import LOG, OWNER_FILE, WriterPath, numbered
+from fanal.record.layout import LOG, OWNER_FILE, SEGMENTS, WriterPath, numbered
 from fanal.record.notice import Notices
-from fanal.record.owner import SILENT_SECONDS, is_alive
+from fanal.record.owner import SILENT_SECONDS, is_alive, place_of_processes
 from fanal.record.tail import LogTail
 
 
@@ -29,44 +31,69 @@ class Saved:
     damaged_frames: int
 
 
-def save_dead_writers(record: Path, ours: Collection[WriterPath], notices: Notices) -> list[Saved]:
-    """Close every log in the record that nobody writes any more (this process writes `ours`); what each held."""
-    saved = [_count(writer) for writer in layout.all_writers(record) if _left_a_log(writer, ours)]
-    for found in saved:
-        if (failed := close_writer(found.writer.folder)) is not None:
-            notices.once(found.writer.name, f"the log of {found.writer.name} was kept but not closed: {failed}")
+def save_dead_writers(record: Path, run: str | None, ours: Collection[WriterPath], notices: Notices) -> list[Saved]:
+    """Close every log of a run, or of the record, that nobody writes any more (this process writes `ours`)."""
+    writers = layout.all_writers(record) if run is None else layout.writers_of_run(record, run)
+    saved = [_count(writer) for writer in writers if _left_a_log(writer, ours)]
+    _close([found.writer for found in saved], notices)
     return saved
 
 
-def refuse_living_writer(record: Path, run: str) -> None:
-    """Raise where another living process has not ended its attempt of `run`.
+def close_dead_writers(writers: Iterable[WriterPath], ours: Collection[WriterPath], notices: Notices) -> None:
+    """Close the logs of those whose process is gone (this process writes `ours`)."""
+    _close([writer for writer in writers if _left_a_log(writer, ours)], notices)
+
+
+def refuse_living_writer(record: Path, run: str, before: int | None = None) -> None:
+    """Raise where another living process has not ended its attempt of `run` (or an attempt before one).
 
     Raises:
-        RefusedError: names the process.
+        RefusedError: names the process, its attempt, and since when.
     """
     for attempt in layout.attempts_of(record, run):
-        for writer in layout.writers_of(record, run, attempt):
-            if numbered(writer.folder / LOG, ".log") and (pid := _living(writer, ())) is not None:
+        for writer in layout.writers_of(record, run, attempt) if before is None or attempt < before else ():
+            if not _has_ended(writer) and (owner := _living(writer, ())) is not None:
                 raise RefusedError(
-                    f"run {run!r} of {record} is being written by process {pid} (attempt {attempt}): end it or choose "
-                    f"another id; one on another machine counts as gone after {SILENT_SECONDS:.0f} s of silence"
+                    f"run {run!r} of {record} is being written by process {owner['pid']} (attempt {attempt}, since "
+                    f"{_utc(owner)}): end it, choose another id, or share the run; one on another machine counts as "
+                    f"gone after {SILENT_SECONDS:.0f} s of silence"
                 )
+
+
+def _close(writers: list[WriterPath], notices: Notices) -> None:
+    for writer in writers:
+        if (failed := close_writer(writer.folder)) is not None:
+            notices.once(writer.name, f"the log of {writer.name} was kept but not closed: {failed}")
+
+
+def _has_ended(writer: WriterPath) -> bool:
+    """Whether everything was closed; one that has only just begun has neither a log nor a segment."""
+    has_log = bool(numbered(writer.folder / LOG, ".log"))
+    return not has_log and bool(numbered(writer.folder / SEGMENTS, ".json"))
+
+
+def _utc(owner: dict[str, Any]) -> str:
+    began = owner.get("created_ns", 0) // 1_000_000_000
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(began))
 
 
 def _left_a_log(writer: WriterPath, ours: Collection[WriterPath]) -> bool:
     return bool(numbered(writer.folder / LOG, ".log")) and _living(writer, ours) is None
 
 
-def _living(writer: WriterPath, ours: Collection[WriterPath]) -> int | None:
-    """The process that may still write."""
+def _living(writer: WriterPath, ours: Collection[WriterPath]) -> dict[str, Any] | None:
+    """The owner file of a process that may still write."""
     try:
         owner = read_document(writer.folder / OWNER_FILE)
     except (DamagedError, FileNotFoundError):
         return None
     if not is_alive(owner, writer):
         return None
-    pid: int = owner["pid"]
-    return None if pid == os.getpid() and writer not in ours else pid
+    return None if _is_here(owner) and writer not in ours else owner
+
+
+def _is_here(owner: dict[str, Any]) -> bool:
+    return owner.get("pid") == os.getpid() and owner.get("place") == place_of_processes()
 
 
 def _count(writer: WriterPath) -> Saved:

@@ -2,16 +2,43 @@
 
 A forecast of a run is sealed before step 0 when it precedes every row of that run, of any attempt, with step 0 or
 above. Two writers of one attempt have no order, so that a forecast beside another writer's rows does not precede them.
+A root that was anchored or seen elsewhere and covers the forecast shows that it was there by then.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.record.events import Event
+from fanal.record.journal_facts import journal_facts
+from fanal.record.leaves import Leaf
 from fanal.record.read import Record, RunView
+from fanal.record.tree import root
 from fanal.record.writer_view import WriterView
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A root that others hold too."""
+
+    size: int
+    root: str
+    where: str
+
+    def wrong(self, leaves: Sequence[bytes]) -> str | None:
+        """What is wrong with a record of these leaves, if it does not begin with the tree of this root."""
+        if len(leaves) < self.size:
+            return f"is shorter than its root anchored in {self.where}: {self.size} segments then, {len(leaves)} now"
+        if root(leaves[: self.size]).hex() != self.root:
+            return f"is another history than its root anchored in {self.where}"
+        return None
+
+
+def witnesses_of(record: Path) -> list[Witness]:
+    """The roots that the record's events say were anchored."""
+    facts = [fact.fields for fact in journal_facts(record, "anchor")]
+    return [Witness(fields["size"], fields["root"], fields["where"]) for fields in facts]
 
 
 @dataclass(frozen=True)
@@ -27,6 +54,8 @@ class ForecastCheck:
     """Its document says itself that it came later."""
     hash_fits: bool
     """The document is the one that its hash names."""
+    witness: Witness | None = None
+    """The smallest root known elsewhere that covers it; None where there is none."""
 
     @property
     def ok(self) -> bool:
@@ -40,18 +69,43 @@ class ForecastCheck:
         if not self.hash_fits:
             return f"{who}: its document is not the one that its hash names"
         if self.sealed_before_step_0:
-            return f"{who}: sealed before step 0"
-        return f"{who}: after step 0" + (", and marked late" if self.late else ", and not marked late")
+            return f"{who}: sealed before step 0{self._covered}"
+        return f"{who}: after step 0" + (", and marked late" if self.late else ", and not marked late") + self._covered
+
+    @property
+    def _covered(self) -> str:
+        if self.witness is None:
+            return ""
+        return f"; the root of {self.witness.size} segments ({self.witness.where}) covers it"
 
 
-def check_forecasts(record: Path) -> tuple[ForecastCheck, ...]:
-    """Every forecast event of a whole record."""
+def check_forecasts(
+    record: Path, leaves: Sequence[Leaf] = (), witnesses: Sequence[Witness] = ()
+) -> tuple[ForecastCheck, ...]:
+    """Every forecast event of a whole record, with the root among `witnesses` that covers it."""
     opened = Record(record)
     views = [*opened.runs.values(), *([opened.campaign] if opened.campaign else [])]
-    return tuple(_check(view, event) for view in views for event in view.events("forecast"))
+    place_of_leaf = {(leaf.writer, leaf.segment): index for index, leaf in enumerate(leaves)}
+    found: list[ForecastCheck] = []
+    for view in views:
+        for event in view.events("forecast"):
+            index = _leaf_index(event, view, place_of_leaf)
+            covering = [one for one in witnesses if index is not None and one.size > index]
+            found.append(_check(view, event, min(covering, key=lambda one: one.size, default=None)))
+    return tuple(found)
 
 
-def _check(view: RunView, event: Event) -> ForecastCheck:
+def _leaf_index(event: Event, view: RunView, place_of_leaf: dict[tuple[str, int], int]) -> int | None:
+    """The leaf of the segment that holds an event; None while it is in a log, or not in the tree yet."""
+    for writer in view.writers():
+        if (writer.place.attempt, writer.place.writer) == (event.attempt, event.writer):
+            for segment in writer.segments:
+                if segment.first_sequence <= event.sequence <= segment.last_sequence:
+                    return place_of_leaf.get((writer.place.name, segment.number))
+    return None
+
+
+def _check(view: RunView, event: Event, witness: Witness | None) -> ForecastCheck:
     document = event.fields["document"]
     try:
         hash_fits = sha256_hex(canonical_json(document)) == event.fields["sha256"]
@@ -65,6 +119,7 @@ def _check(view: RunView, event: Event) -> ForecastCheck:
         sealed_before_step_0=all(_precedes(event, writer) for writer in view.writers()),
         late=document.get("late") is True,
         hash_fits=hash_fits,
+        witness=witness,
     )
 
 

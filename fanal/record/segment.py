@@ -8,21 +8,38 @@ own checksum) and kept while memory allows.
 import gzip
 import json
 import zlib
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fanal.errors import RecordError
+from fanal.record.columns import inflate, split_floats, unpacked
 from fanal.record.files import DamagedError, read_document, sha256
 from fanal.record.frames import Fact
 from fanal.record.layout import SEGMENTS, WriterPath
-from fanal.record.parquet import inflate, read_columns, split_floats
 
+Fetch = Callable[[Path, str], None]
+"""Makes an absent file of that SHA-256 be there, or raises."""
+
+
+def nowhere(path: Path, wanted: str) -> None:
+    """Where nothing can be fetched from.
+
+    Raises:
+        RecordError: always; names the file.
+    """
+    raise RecordError(f"{path} is missing: restore it from a copy of the record")
+
+
+ROW_COLUMNS = ("step", "time_ns", "sequence")
 KEPT_BYTES = 64 << 20
 """Decompressed pages that all readers of a process keep."""
 
@@ -55,8 +72,7 @@ class Rows:
     sequences: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(NamedTuple):
     """Where a key's stretch of a group lies: file, pages of the row group, first value, values."""
 
     file: int
@@ -68,29 +84,30 @@ class Slot:
 class Segment:
     """One closed segment of a writer."""
 
-    def __init__(self, place: WriterPath, fields: dict[str, Any]) -> None:
+    def __init__(self, place: WriterPath, fields: dict[str, Any], fetch: Fetch = nowhere) -> None:
+        self._fetch = fetch
         self.number: int = fields["number"]
         self.first_sequence: int = fields["first_sequence"]
         self.last_sequence: int = fields["last_sequence"]
         self.final: bool = fields["final"]
         self._folder = place.folder / SEGMENTS
         self._files: list[dict[str, Any]] = fields["files"]
-        names = _names_of(self._folder, self._named("names"))
+        names = _names_of(self._there(self._named("names")), self._named("names")["sha256"])
         self.groups = [Group(i, *names[i], **about) for i, about in enumerate(fields["groups"])]
-        self._slots: dict[str, dict[tuple[int, int], Slot]] = {}
+        self._slots: dict[str, _Slots] = {}
         self._rows: list[NDArray[Any]] | None = None
         self._facts: list[tuple[int, Fact]] | None = None
         self._exact: dict[str, dict[int, Any]] | None = None
 
     @classmethod
-    def open(cls, place: WriterPath, number: int) -> "Segment":
+    def open(cls, place: WriterPath, number: int, fetch: Fetch = nowhere) -> "Segment":
         """Segment `number` of a writer.
 
         Raises:
             RecordError: its manifest is damaged; says what to do.
         """
         try:
-            return cls(place, read_document(place.folder / SEGMENTS / f"{number}.json"))
+            return cls(place, read_document(place.folder / SEGMENTS / f"{number}.json"), fetch)
         except DamagedError as error:
             raise RecordError(f"{error}: run `fanal verify`, then restore the file from a copy") from error
 
@@ -102,9 +119,7 @@ class Segment:
         """Steps, times and sequences of a group's rows."""
         if self._rows is None:
             parts = [
-                read_columns(self._read(file), ["step", "time_ns", "sequence"])
-                for file in self._files
-                if file["role"] == "rows"
+                _row_columns(self._read(file), file["row_groups"]) for file in self._files if file["role"] == "rows"
             ]
             self._rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
         stretch = slice(group.first_row, group.first_row + group.num_rows)
@@ -119,8 +134,8 @@ class Segment:
     def slot(self, role: str, group: Group, key: str) -> Slot | None:
         """Where the values or tiles of a key lie; None where it has none."""
         if role not in self._slots:
-            self._slots[role] = _slots(self._files, role)
-        return self._slots[role].get((group.index, group.keys[key]))
+            self._slots[role] = _Slots(self._files, role)
+        return self._slots[role].of(group.index, group.keys[key])
 
     def floats(self, slot: Slot, column: str) -> NDArray[np.float64]:
         """A slot's part of a column of float64."""
@@ -136,7 +151,7 @@ class Segment:
         start, length = slot.pages[column]
         found = _PAGES.get((file["sha256"], start))
         if found is None:
-            found = _inflated(self._folder / file["name"], start, length)
+            found = _inflated(self._there(file), start, length)
             _PAGES.put((file["sha256"], start), found)
         return found
 
@@ -148,16 +163,30 @@ class Segment:
 
     def exact(self, key: str) -> Iterator[tuple[int, str, Any]]:
         """Sequence, type letter and encoded value (None where the float64 holds it) of each point of a key."""
-        if self._exact is None:
-            self._exact = {}
-            for line in self._lines("exact"):
-                self._exact.setdefault(line["key"], {})[line["sequence"]] = line
-        odd = self._exact.get(key, {})
+        odd = self._exact_of(key)
         for group in self.groups_of(key):
             letter = group.types[group.keys[key]]
             for sequence in self.rows(group).sequences.tolist():
                 line = odd.get(sequence, {})
                 yield sequence, line.get("type", letter), line.get("value")
+
+    def typed(self, key: str, sequence: int) -> tuple[str, Any]:
+        """Type letter and encoded value (None where the float64 holds it) of one point of a key."""
+        odd = self._exact_of(key).get(sequence, {})
+        for group in self.groups_of(key):
+            sequences = self.rows(group).sequences  # they rise
+            place = int(np.searchsorted(sequences, sequence))
+            if place < len(sequences) and sequences[place] == sequence:
+                return odd.get("type", group.types[group.keys[key]]), odd.get("value")
+        raise KeyError(sequence)
+
+    def _exact_of(self, key: str) -> dict[int, Any]:
+        """Lines of `exact` of a key, by sequence."""
+        if self._exact is None:
+            self._exact = {}
+            for line in self._lines("exact"):
+                self._exact.setdefault(line["key"], {})[line["sequence"]] = line
+        return self._exact.get(key, {})
 
     def _lines(self, role: str) -> Iterator[dict[str, Any]]:
         for file in self._files:
@@ -168,7 +197,14 @@ class Segment:
         return next(file for file in self._files if file["role"] == role)
 
     def _read(self, file: dict[str, Any]) -> bytes:
-        return _read_checked(self._folder / file["name"], file["sha256"])
+        return _read_checked(self._there(file), file["sha256"])
+
+    def _there(self, file: dict[str, Any]) -> Path:
+        """A file's place, fetched first where it is absent and can be."""
+        path = self._folder / file["name"]
+        if not path.is_file():
+            self._fetch(path, file["sha256"])
+        return path
 
 
 class _Pages:
@@ -197,20 +233,32 @@ _NAMES: dict[str, list[tuple[dict[str, int], str]]] = {}
 """Names by the hash of their file: segments of a run mostly have the same."""
 
 
-def _names_of(folder: Path, file: dict[str, Any]) -> list[tuple[dict[str, int], str]]:
-    found = _NAMES.get(file["sha256"])
+def _names_of(path: Path, wanted: str) -> list[tuple[dict[str, int], str]]:
+    found = _NAMES.get(wanted)
     if found is None:
-        said = json.loads(gzip.decompress(_read_checked(folder / file["name"], file["sha256"])))
+        said = json.loads(gzip.decompress(_read_checked(path, wanted)))
         found = [({key: i for i, key in enumerate(group["keys"])}, group["types"]) for group in said["groups"]]
-        _NAMES[file["sha256"]] = found
+        _NAMES[wanted] = found
     return found
+
+
+def _row_columns(data: bytes, row_groups: list[dict[str, Any]]) -> list[NDArray[np.int64]]:
+    """Steps, times and sequences of a file of rows; one without pages in the manifest is older, and read as Parquet."""
+    pages = [group["pages"] for group in row_groups]
+    if not all(pages):
+        table = pq.ParquetFile(pa.BufferReader(data)).read(columns=list(ROW_COLUMNS), use_threads=False)
+        return [table.column(name).to_numpy() for name in ROW_COLUMNS]
+    parts = (
+        [unpacked(inflate(data[at : at + num])) for at, num in (page[name] for page in pages)] for name in ROW_COLUMNS
+    )
+    return [np.concatenate(part) for part in parts]
 
 
 def _inflated(path: Path, start: int, length: int) -> NDArray[np.uint8]:
     try:
         with path.open("rb") as file:
             file.seek(start)
-            return inflate(file.read(length))
+            return np.frombuffer(inflate(file.read(length)), np.uint8)
     except FileNotFoundError as error:
         raise RecordError(f"{path} is missing: restore it from a copy of the record") from error
     except zlib.error as error:
@@ -227,19 +275,33 @@ def _read_checked(path: Path, wanted: str) -> bytes:
     return data
 
 
-def _slots(files: list[dict[str, Any]], role: str) -> dict[tuple[int, int], Slot]:
-    """By group and key: `keys` of a row group are runs of [group, first key, end key, values a key]."""
-    slots: dict[tuple[int, int], Slot] = {}
-    for number, file in enumerate(files):
-        if file["role"] != role:
-            continue
-        for row_group in file["row_groups"]:
-            first = 0
-            for group, first_key, end_key, num in row_group["keys"]:
-                for key in range(first_key, end_key):
-                    slots[group, key] = Slot(number, row_group["pages"], first, num)
-                    first += num
-    return slots
+class _Slots:
+    """Where keys lie in the files of one role: `keys` of a row group are runs of [group, first key, end key, num]."""
+
+    def __init__(self, files: list[dict[str, Any]], role: str) -> None:
+        self._starts: list[tuple[int, int]] = []
+        """Group and first key of each run, in order, as they are written."""
+        self._runs: list[tuple[int, Slot]] = []
+        """End key, and where the first key lies."""
+        for number, file in enumerate(files):
+            if file["role"] == role:
+                for row_group in file["row_groups"]:
+                    first = 0
+                    for group, first_key, end_key, num in row_group["keys"]:
+                        self._starts.append((group, first_key))
+                        self._runs.append((end_key, Slot(number, row_group["pages"], first, num)))
+                        first += num * (end_key - first_key)
+
+    def of(self, group: int, key: int) -> Slot | None:
+        """Where a key lies, by the numbers of group and key; None where it is in no file."""
+        place = bisect_right(self._starts, (group, key)) - 1
+        if place < 0:
+            return None
+        found, first_key = self._starts[place]
+        end_key, slot = self._runs[place]
+        if found != group or key >= end_key:
+            return None
+        return slot._replace(first=slot.first + slot.num * (key - first_key))
 
 
 def _fact(line: dict[str, Any]) -> Fact:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fanal.record import tiles
+from fanal.record import columns, tiles
+from fanal.record.columns import Chunk
 from fanal.record.files import line, sha256
-from fanal.record.parquet import MAX_FILE_BYTES, ROW_GROUP_VALUES, RowGroup, key_column, write_files
+from fanal.record.parquet import MAX_FILE_BYTES, ROW_GROUP_VALUES, RowGroup, write_files
 from fanal.record.tail import LogTail, TailGroup
 
 
@@ -78,9 +79,9 @@ def segment_files(number: int, rows: list[SegmentRows], facts: list[dict[str, An
     names = {"groups": [{"keys": group.keys, "types": group.types} for group in rows]}
     yield _file(number, "names", 0, ".json.gz", gzip.compress(line(names), 6, mtime=0), {})
     for role, groups, paged in (
-        ("values", _value_groups(rows), ("value",)),
-        ("rows", _row_groups(rows), ()),
-        ("tiles", _tile_groups(rows), ("nonfinite", "min", "max", "mean")),
+        ("values", value_groups(rows), ("value",)),
+        ("rows", _row_groups(rows), ("step", "time_ns", "sequence")),
+        ("tiles", tile_groups(rows), ("nonfinite", "min", "max", "mean")),
     ):
         for index, written in enumerate(write_files(groups, paged)):
             yield _file(number, role, index, ".parquet", written.data, {"row_groups": list(written.groups)})
@@ -109,76 +110,92 @@ def taken_facts(tail: LogTail, last_sequence: int) -> list[dict[str, Any]]:
     ]
 
 
-def _value_groups(rows: list[SegmentRows]) -> Iterator[RowGroup]:
-    for columns in _packed((g, k, group.num_rows) for g, group in enumerate(rows) for k in range(len(group.keys))):
-        picked = [(rows[g], k) for g, k, _ in columns]
-        nums = [group.num_rows for group, _ in picked]
-        yield RowGroup(
-            {
-                "key": key_column([group.keys[k] for group, k in picked], nums),
-                "row": np.concatenate(
-                    [np.arange(g.first_row, g.first_row + g.num_rows, dtype=np.int32) for g, _ in picked]
-                ),
-                "step": np.concatenate([group.steps for group, _ in picked]),
-                "value": np.concatenate([group.values_RK[:, k] for group, k in picked]),
-            },
-            {"keys": _runs(columns)},
-            sum(nums),
-        )
+def value_groups(rows: list[SegmentRows]) -> Iterator[RowGroup]:
+    """The values of whole keys, neighbours together."""
+    shared: dict[tuple[int, ...], dict[str, Chunk]] = {}
+    for picked in _packed((g, k, group.num_rows) for g, group in enumerate(rows) for k in range(len(group.keys))):
+        groups = tuple(g for g, _, _ in picked)
+        if groups not in shared:
+            shared[groups] = {
+                "row": columns.integers(np.concatenate([rows[g].row_numbers for g in groups])),
+                "step": columns.integers(np.concatenate([rows[g].steps for g in groups])),
+            }
+        runs, nums = _runs(picked), [num for *_, num in picked]
+        values = [rows[g].values_RK[:, first:end].T.ravel() for g, first, end, _ in runs]
+        key = columns.names([rows[g].keys[k] for g, k, _ in picked], nums)
+        value = columns.floats(np.concatenate(values))
+        yield RowGroup({"key": key, **shared[groups], "value": value}, {"keys": runs}, sum(nums))
 
 
 def _row_groups(rows: list[SegmentRows]) -> Iterator[RowGroup]:
-    for group in rows:
-        yield RowGroup(
-            {
-                "row": group.row_numbers,
-                "step": group.steps,
-                "time_ns": group.times_ns,
-                "sequence": group.sequences,
-            },
-            {},
-            group.num_rows,
-        )
+    """The rows of neighbouring groups together, since most groups are small."""
+    for picked in _packed((g, 0, group.num_rows) for g, group in enumerate(rows)):
+        groups = [rows[g] for g, _, _ in picked]
+        parts = {
+            "row": [group.row_numbers for group in groups],
+            "step": [group.steps for group in groups],
+            "time_ns": [group.times_ns for group in groups],
+            "sequence": [group.sequences for group in groups],
+        }
+        chunks = {name: columns.integers(np.concatenate(part)) for name, part in parts.items()}
+        yield RowGroup(chunks, {}, sum(group.num_rows for group in groups))
 
 
-def _tile_groups(rows: list[SegmentRows]) -> Iterator[RowGroup]:
+def tile_groups(rows: list[SegmentRows]) -> Iterator[RowGroup]:
+    """The buckets of whole keys, neighbours that begin at the same level together."""
     for number, group in enumerate(rows):
         if group.num_rows < tiles.LEAST_ROWS:
             continue
-        levels = tiles.first_levels(group.values_RK).tolist()
-        for first_level, keys in groupby(range(len(group.keys)), levels.__getitem__):
+        levels = tiles.build(group.values_RK)
+        shared: dict[tuple[int, int], dict[str, Chunk]] = {}
+        firsts = tiles.first_levels(group.values_RK).tolist()
+        for first_level, keys in groupby(range(len(group.keys)), firsts.__getitem__):
             num = tiles.num_buckets(group.num_rows, first_level)
-            for packed in _packed((number, key, num) for key in keys):
-                yield _tile_group(group, first_level, packed)
+            for picked in _packed((number, key, num) for key in keys):
+                same = (first_level, len(picked))
+                if same not in shared:
+                    shared[same] = _places(group.num_rows, first_level, len(picked))
+                yield _tile_group(group.keys, levels[first_level:], shared[same], picked)
 
 
-def _tile_group(group: SegmentRows, first_level: int, packed: list[tuple[int, int, int]]) -> RowGroup:
-    """The tiles of neighbouring keys."""
-    first, end, num_keys = packed[0][1], packed[-1][1] + 1, len(packed)
-    built = tiles.build(np.ascontiguousarray(group.values_RK[:, first:end].T), first_level)
-    sizes = [tiles.bucket_sizes(group.num_rows, width) for width in tiles.level_rows(group.num_rows, first_level)]
-    repeated = {
-        "level": np.concatenate([np.full(len(s), first_level + level, np.int32) for level, s in enumerate(sizes)]),
-        "bucket": np.concatenate([np.arange(len(s), dtype=np.int32) for s in sizes]),
-        "count": np.concatenate(sizes),
+def _places(num_rows: int, first_level: int, num_keys: int) -> dict[str, Chunk]:
+    """Which buckets so many keys have: the same for all keys of a group."""
+    sizes = [tiles.bucket_sizes(num_rows, width) for width in tiles.level_rows(num_rows, first_level)]
+    levels = np.concatenate([np.full(len(s), first_level + level, np.int32) for level, s in enumerate(sizes)])
+    buckets = np.concatenate([np.arange(len(s), dtype=np.int32) for s in sizes])
+    return {
+        "level": columns.few_integers(np.tile(levels, num_keys)),
+        "bucket": columns.integers(np.tile(buckets, num_keys)),
+        "count": columns.few_integers(np.tile(np.concatenate(sizes), num_keys)),
     }
-    num = len(repeated["count"])
+
+
+def _tile_group(
+    keys: tuple[str, ...], levels: list[tiles.Level], places: dict[str, Chunk], picked: list[tuple[int, int, int]]
+) -> RowGroup:
+    """The tiles of neighbouring keys."""
+    first, end, nums = picked[0][1], picked[-1][1] + 1, [num for *_, num in picked]
+
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(level, name)[:, first:end] for level in levels]).T.ravel()
+
     return RowGroup(
         {
-            "key": key_column(list(group.keys[first:end]), [num] * num_keys),
-            **{name: np.tile(column, num_keys) for name, column in repeated.items()},
-            **{name: column.ravel() for name, column in built.items()},
+            "key": columns.names(list(keys[first:end]), nums),
+            **places,
+            "nonfinite": columns.plain_integers(column("nonfinite")),
+            **{name: columns.floats(column(name)) for name in ("min", "max", "mean")},
         },
-        {"keys": _runs(packed)},
-        num * num_keys,
+        {"keys": _runs(picked)},
+        sum(nums),
     )
 
 
-def _packed(columns: Iterator[tuple[int, int, int]]) -> Iterator[list[tuple[int, int, int]]]:
+def _packed(picked: Iterator[tuple[int, int, int]]) -> Iterator[list[tuple[int, int, int]]]:
     """Columns (group, key, values) in lists of at most a row group's values; a key is never divided."""
     held: list[tuple[int, int, int]] = []
     num_values = 0
-    for column in columns:
+    for column in picked:
         if held and num_values + column[2] > ROW_GROUP_VALUES:
             yield held
             held, num_values = [], 0
@@ -188,10 +205,10 @@ def _packed(columns: Iterator[tuple[int, int, int]]) -> Iterator[list[tuple[int,
         yield held
 
 
-def _runs(columns: list[tuple[int, int, int]]) -> list[list[int]]:
+def _runs(picked: list[tuple[int, int, int]]) -> list[list[int]]:
     """Neighbouring keys of a group as [group, first key, end key, values a key]."""
     runs: list[list[int]] = []
-    for group, key, num in columns:
+    for group, key, num in picked:
         if runs and runs[-1][0] == group and runs[-1][2] == key:
             runs[-1][2] = key + 1
         else:

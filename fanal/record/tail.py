@@ -1,8 +1,8 @@
 """The open end of a writer's history: what its log holds, read again and again at the cost of what is new.
 
 Reads from another process, without locks, at any moment: an unfinished frame is simply not there yet. Frames that a
-segment covers are forgotten. Damage is a bad frame with good ones after it that is still bad on a second look; missing
-sequence numbers are counted whatever their cause.
+segment covers are forgotten. Damage is a bad frame with good ones after it that is still bad on a second look, and a
+file whose frames were there before: these are not read again. Missing sequence numbers are counted, whatever the cause.
 """
 
 import json
@@ -86,6 +86,8 @@ class _File:
     defined: dict[int, Defined] = field(default_factory=dict[int, Defined])
     widths: dict[int, int] = field(default_factory=dict[int, int])
     complete: bool = False
+    repeats: bool = False
+    """It holds frames whose numbers do not rise above those before."""
     torn: int = 0
 
 
@@ -118,6 +120,11 @@ class LogTail:
     def num_bytes(self) -> int:
         """Bytes of the frames beyond `covered`, to a mebibyte."""
         return self._bytes - self._forgotten_bytes
+
+    def last_sequences(self) -> dict[str, int]:
+        """By log file, the number of its last whole frame; files without one are left out."""
+        read = [(file, file.header) for file in self._files.values() if file.least]
+        return {file.path.name: header.first_sequence + file.least - 1 for file, header in read if header}
 
     def sequence_at_bytes(self, num_bytes: int) -> int:
         """A frame up to which those beyond `covered` are about so many bytes; 0 where they are fewer."""
@@ -178,6 +185,12 @@ class LogTail:
         file.position += end
 
     def _take(self, file: _File, frame: Frame, header: LogHeader) -> None:
+        if frame.sequence < self.next_sequence:
+            if not file.repeats:
+                file.repeats = True
+                what = f"frame {frame.sequence} comes after frame {self.next_sequence - 1}: its number does not rise"
+                self._damaged(file, file.position + frame.position, what)
+            return
         self.num_frames += 1
         if frame.sequence > self.covered:
             self._bytes += FRAME_BYTES + len(frame.payload)

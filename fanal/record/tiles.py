@@ -1,20 +1,15 @@
 """Reduced history: buckets of 16·4^l rows with count, non-finite count, minimum, maximum and mean.
 
 Made when a segment closes, from closed rows only, for groups of at least 256 rows; keys that need all of a float64
-begin at 256 rows a bucket, since theirs compress so little. `window` answers any stretch of a run's default view in at
-most so many buckets; count, non-finite count, minimum and maximum equal those of the exact points, so that no spike
-and no NaN hides at any zoom. The mean is kept to 16 bits.
+begin at 256 rows a bucket, since theirs compress so little. Count, non-finite count, minimum and maximum are exact; the
+mean is kept to 16 bits. `window.py` reads them.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from fanal.record.read import RunView, Series
-from fanal.record.segment import Segment, Slot
 
 BASE_ROWS = 16
 FACTOR = 4
@@ -22,7 +17,20 @@ LONG_LEVEL = 2
 """The first level of keys that need all of a float64."""
 LEAST_ROWS = 256
 """Fewer rows are read as quickly as their tiles."""
+BLOCK_KEYS = 256
+"""Keys that are reduced together: as many as a fast memory holds."""
 _KEPT_MEAN_BITS = np.uint64(0xFFFFFFF000000000)
+_BEYOND_FLOAT32 = np.int64((1 << 29) - 1)
+
+
+@dataclass(frozen=True)
+class Level:
+    """All buckets of one width, by bucket and key."""
+
+    nonfinite: NDArray[np.int32]
+    min: NDArray[np.float64]
+    max: NDArray[np.float64]
+    mean: NDArray[np.float64]
 
 
 def level_rows(num_rows: int, first_level: int) -> list[int]:
@@ -41,40 +49,84 @@ def num_buckets(num_rows: int, first_level: int) -> int:
 
 
 def first_levels(values_RK: NDArray[np.float64]) -> NDArray[np.int64]:
-    """By key, 0 where a float32 holds every value, else `LONG_LEVEL`."""
-    return np.concatenate([_first_levels(values_RK[:, k : k + 64]) for k in range(0, values_RK.shape[1], 64)])
+    """By key, 0 where the last 29 bits of every value are zero, as in what a float32 holds, else `LONG_LEVEL`."""
+    used = np.bitwise_or.reduce(values_RK.view(np.int64), axis=0)
+    return np.where(used & _BEYOND_FLOAT32, LONG_LEVEL, 0)
 
 
-def _first_levels(values_RK: NDArray[np.float64]) -> NDArray[np.int64]:
+def build(values_RK: NDArray[np.float64]) -> list[Level]:
+    """The buckets of every key of a group, level after level; each is made from the one below."""
+    parts = [_base(values_RK[:, k : k + BLOCK_KEYS]) for k in range(0, values_RK.shape[1], BLOCK_KEYS)]
+    held = _Reduced(*(np.concatenate(part, axis=1) for part in zip(*parts, strict=True)))
+    levels: list[Level] = []
+    for width in level_rows(len(values_RK), 0):
+        held = _joined(held) if levels else held
+        some = held.counts > 0
+        levels.append(
+            Level(
+                nonfinite=bucket_sizes(len(values_RK), width)[:, None] - held.counts,
+                min=np.where(some, held.lows, np.nan),
+                max=np.where(some, held.highs, np.nan),
+                mean=_rounded(np.where(some, _means(held), np.nan)),
+            )
+        )
+    return levels
+
+
+class _Reduced(NamedTuple):
+    """The finite values of some rows, by bucket and key: ±Inf where there are none."""
+
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int32]
+
+
+def _base(values_RK: NDArray[np.float64]) -> _Reduced:
+    """Each `BASE_ROWS` rows of some keys."""
+    finite = np.isfinite(values_RK)
+    if finite.all():
+        lows = highs = sums = values_RK
+    else:
+        lows, highs, sums = (np.where(finite, values_RK, other) for other in (np.inf, -np.inf, 0.0))
+    with np.errstate(over="ignore"):
+        return _Reduced(
+            _by_base(np.minimum, lows),
+            _by_base(np.maximum, highs),
+            _by_base(np.add, sums),
+            _by_base(np.add, finite.view(np.int8), np.int32),
+        )
+
+
+def _by_base(how: np.ufunc, part_RK: NDArray[Any], kind: type[Any] = np.float64) -> NDArray[Any]:
+    """Every `BASE_ROWS` rows as one; the last may be short."""
+    num_rows, num_keys = part_RK.shape
+    whole = num_rows // BASE_ROWS * BASE_ROWS
+    out = np.empty((-(-num_rows // BASE_ROWS), num_keys), kind)
+    stacked = part_RK[:whole].reshape(-1, BASE_ROWS, num_keys)
+    out[: len(stacked)] = stacked[:, 0]
+    for row in range(1, BASE_ROWS):
+        how(out[: len(stacked)], stacked[:, row], out=out[: len(stacked)])
+    if whole < num_rows:
+        how.reduce(part_RK[whole:], axis=0, out=out[-1])
+    return out
+
+
+def _joined(held: _Reduced) -> _Reduced:
+    """Each `FACTOR` buckets as one."""
+    starts = np.arange(0, len(held.counts), FACTOR)
     with np.errstate(over="ignore", invalid="ignore"):
-        short = values_RK.astype(np.float32).astype(np.float64)
-    return np.where(((short == values_RK) | np.isnan(values_RK)).all(axis=0), 0, LONG_LEVEL)
+        parts = zip((np.minimum, np.maximum, np.add, np.add), held, strict=True)
+        return _Reduced(*(how.reduceat(part, starts, axis=0, dtype=part.dtype) for how, part in parts))
 
 
-def build(values_KR: NDArray[np.float64], first_level: int) -> dict[str, NDArray[Any]]:
-    """The buckets of several keys, level after level along the second axis."""
-    num_rows = values_KR.shape[1]
-    finite = np.isfinite(values_KR)
-    lows = np.where(finite, values_KR, np.inf)
-    highs = np.where(finite, values_KR, -np.inf)
-    sums = np.where(finite, values_KR, 0.0)
-    counts = finite.astype(np.int32)
-    parts: dict[str, list[NDArray[Any]]] = {"nonfinite": [], "min": [], "max": [], "mean": []}
-    before = 1
-    for width in level_rows(num_rows, first_level):
-        starts = np.arange(0, lows.shape[1], width // before)
-        lows = np.minimum.reduceat(lows, starts, axis=1)
-        highs = np.maximum.reduceat(highs, starts, axis=1)
-        sums = np.add.reduceat(sums, starts, axis=1)
-        counts = np.add.reduceat(counts, starts, axis=1)
-        before = width
-        some = counts > 0
-        sizes = bucket_sizes(num_rows, width)
-        parts["nonfinite"].append(sizes - counts)
-        parts["min"].append(np.where(some, lows, np.nan))
-        parts["max"].append(np.where(some, highs, np.nan))
-        parts["mean"].append(_rounded(np.where(some, sums / np.maximum(counts, 1), np.nan)))
-    return {name: np.concatenate(part, axis=1) for name, part in parts.items()}
+def _means(held: _Reduced) -> NDArray[np.float64]:
+    """Means of the finite values; the middle where their sum is beyond a float64."""
+    means = held.sums / np.maximum(held.counts, 1)
+    unsaid = ~np.isfinite(means)
+    if unsaid.any():
+        means[unsaid] = held.lows[unsaid] / 2 + held.highs[unsaid] / 2
+    return means
 
 
 def bucket_sizes(num_rows: int, width: int) -> NDArray[np.int32]:
@@ -87,161 +139,3 @@ def bucket_sizes(num_rows: int, width: int) -> NDArray[np.int32]:
 def _rounded(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Means to 16 bits, which compress well and are for drawing only."""
     return (means.view(np.uint64) & _KEPT_MEAN_BITS).view(np.float64)
-
-
-@dataclass(frozen=True)
-class Buckets:
-    """Consecutive stretches of a series, by step; arrays of equal length."""
-
-    first_steps: NDArray[np.int64]
-    last_steps: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    nonfinite: NDArray[np.int64]
-    minima: NDArray[np.float64]
-    """Of finite values; NaN where there are none."""
-    maxima: NDArray[np.float64]
-    means: NDArray[np.float64]
-    num_read: int
-    """Tiles and points that were read to make these."""
-
-
-def window(view: RunView, key: str, first: int, last: int, max_buckets: int) -> Buckets:
-    """What the run's default view shows of a key from step `first` to `last` (included), in so many buckets at most.
-
-    Raises:
-        KeyError: no such key; names the nearest.
-        ValueError: less than one bucket.
-    """
-    if max_buckets < 1:
-        raise ValueError(f"max_buckets must be at least 1, got {max_buckets}")
-    parts: list[_Part] = []
-    for shown in view.lineage():
-        low, high = max(shown.first_step, first), min(shown.end_step - 1, last)
-        if low <= high:
-            parts += _parts(view, key, shown.attempt, low, high)
-    if not parts:
-        view.series(key)
-    num_points = sum(part.end - part.start for part in parts)
-    target = max(-(-num_points // max_buckets), 1)
-    return _merged([atom for part in parts for atom in part.atoms(target)], target)
-
-
-@dataclass(frozen=True)
-class _Atoms:
-    """Buckets before they are merged; sums of finite values instead of means."""
-
-    first_steps: NDArray[np.int64]
-    last_steps: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    nonfinite: NDArray[np.int64]
-    minima: NDArray[np.float64]
-    maxima: NDArray[np.float64]
-    sums: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Points `start` to `end` of a piece whose steps rise; `tiles` is where they are reduced already."""
-
-    steps: NDArray[np.int64]
-    values: Callable[[], NDArray[np.float64]]
-    start: int
-    end: int
-    tiles: tuple[Segment, Slot] | None = None
-
-    def atoms(self, target: int) -> Iterator[_Atoms]:
-        """The points as the widest tiles of at most `target` rows, and raw at the edges."""
-        widths: list[int] = []
-        if self.tiles:
-            num_rows, num = len(self.steps), self.tiles[1].num
-            widths = level_rows(
-                num_rows, next(level for level in (0, LONG_LEVEL) if num_buckets(num_rows, level) == num)
-            )
-        usable = [level for level, width in enumerate(widths) if width <= target]
-        yield from self._cover(self.start, self.end, usable, widths)
-
-    def _cover(self, start: int, end: int, levels: list[int], widths: list[int]) -> Iterator[_Atoms]:
-        if start >= end:
-            return
-        if not levels:
-            yield _raw(self.steps[start:end], self.values()[start:end])
-            return
-        width = widths[levels[-1]]
-        first = -(-start // width)
-        after = -(-end // width) if end == len(self.steps) else end // width
-        if first >= after:
-            yield from self._cover(start, end, levels[:-1], widths)
-            return
-        yield from self._cover(start, first * width, levels[:-1], widths)
-        yield self._level(levels[-1], first, after, widths)
-        yield from self._cover(after * width, end, levels[:-1], widths)
-
-    def _level(self, level: int, first: int, after: int, widths: list[int]) -> _Atoms:
-        assert self.tiles is not None, "levels are used only where there are tiles"
-        segment, slot = self.tiles
-        offset = sum(-(-len(self.steps) // width) for width in widths[:level])
-        stretch = slice(offset + first, offset + after)
-        nonfinite = segment.counts(slot, "nonfinite")[stretch]
-        minima, maxima, means = (segment.floats(slot, name)[stretch] for name in ("min", "max", "mean"))
-        starts = np.arange(first, after) * widths[level]
-        ends = np.minimum(starts + widths[level], len(self.steps))
-        finite = ends - starts - nonfinite
-        sums = np.where(finite > 0, means * finite, 0.0)
-        return _Atoms(self.steps[starts], self.steps[ends - 1], ends - starts, nonfinite, minima, maxima, sums)
-
-
-def _parts(view: RunView, key: str, attempt: int, low: int, high: int) -> list[_Part]:
-    """The pieces of an attempt that lie in a window; as one raw piece where steps went back or writers mix."""
-    pieces: list[_Part] = []
-    last = None
-    for piece in view.pieces(key, attempt):
-        if not piece.rising or (last is not None and piece.steps[0] <= last):
-            return [_whole(view.series(key, attempt), low, high)]
-        last = int(piece.steps[-1])
-        start, end = np.searchsorted(piece.steps, (low, high + 1))
-        if start < end:
-            pieces.append(_Part(piece.steps, piece.values, int(start), int(end), piece.tiles))
-    return pieces
-
-
-def _whole(series: Series, low: int, high: int) -> _Part:
-    start, end = np.searchsorted(series.steps, (low, high + 1))
-    return _Part(series.steps, lambda: series.values, int(start), int(end))
-
-
-def _raw(steps: NDArray[np.int64], values: NDArray[np.float64]) -> _Atoms:
-    finite = np.isfinite(values)
-    shown = np.where(finite, values, np.nan)
-    ones = np.ones(len(steps), np.int64)
-    return _Atoms(steps, steps, ones, ones - finite, shown, shown, np.where(finite, values, 0.0))
-
-
-def _merged(atoms: list[_Atoms], target: int) -> Buckets:
-    """Neighbouring atoms together until each bucket but the last has at least `target` points."""
-    columns: dict[str, Any] = {
-        f.name: np.concatenate([getattr(a, f.name) for a in atoms] or [np.empty(0)]) for f in fields(_Atoms)
-    }
-    num_atoms = len(columns["counts"])
-    if num_atoms == 0:
-        whole, real = np.empty(0, np.int64), np.empty(0)
-        return Buckets(whole, whole, whole, whole, real, real, real, 0)
-    starts, held = [0], 0
-    for atom, count in enumerate(columns["counts"].tolist()):
-        if held >= target:
-            starts.append(atom)
-            held = 0
-        held += count
-    ends = np.array([*starts[1:], num_atoms]) - 1
-    counts = np.add.reduceat(columns["counts"], starts)
-    nonfinite = np.add.reduceat(columns["nonfinite"], starts)
-    sums = np.add.reduceat(columns["sums"], starts)
-    return Buckets(
-        first_steps=columns["first_steps"][starts],
-        last_steps=columns["last_steps"][ends],
-        counts=counts,
-        nonfinite=nonfinite,
-        minima=np.fmin.reduceat(columns["minima"], starts),
-        maxima=np.fmax.reduceat(columns["maxima"], starts),
-        means=np.where(counts > nonfinite, sums / np.maximum(counts - nonfinite, 1), np.nan),
-        num_read=num_atoms,
-    )

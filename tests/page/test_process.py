@@ -8,7 +8,13 @@ import time
 import urllib.request
 from pathlib import Path
 
+import pytest
+
 from fanal.page.process import page_process
+from fanal.record.attempt import Start, start
+from fanal.record.follow import FollowOptions, follow
+from fanal.record.read import open_record
+from fanal.record.verify import verify
 
 
 def test_it_serves_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
@@ -40,3 +46,24 @@ def running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "Z" not in Path(f"/proc/{pid}/stat").read_text("utf-8").rsplit(")", 1)[1].split()[0]
+
+
+def test_what_is_served_can_be_followed_while_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("FANAL_CONFIG", str(tmp_path / "config"))
+    run = start(tmp_path / "record", Start(id="one"))
+    with page_process(tmp_path, 0) as address:
+        for number in (10, 4210, 4220):
+            for step in range({10: 0, 4210: 10, 4220: 4210}[number], number):
+                run.log({"loss": 1.0}, step)
+            deadline = time.monotonic() + 30
+            while True:
+                follow(address, tmp_path / "copy", FollowOptions(once=True))
+                copied = open_record(tmp_path / "copy").runs
+                if "one" in copied and len(copied["one"].series("loss").steps) == number:
+                    break
+                assert time.monotonic() < deadline
+        run.finish()
+        follow(address, tmp_path / "copy", FollowOptions(once=True))
+    assert verify(tmp_path / "copy").ok
+    assert open_record(tmp_path / "copy").runs["one"].series("loss").steps.tolist() == list(range(4220))

@@ -2,17 +2,18 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-import fanal
-import fanal.page.publish
+import fanal.page.stores
 from fanal.errors import RecordError, RefusedError
+from fanal.page.publication import KEPT_VIEWS
 from fanal.page.publish import publish
 from fanal.page.server import app
+from fanal.record.attempt import Start, start
+from fanal.record.files import sha256
 from fanal.record.verify import verify
 from tests.page.conftest import Grown
 from tests.worlds.campaign_record import Made
@@ -47,21 +48,26 @@ def test_the_copy_verifies(grown: Grown, faulty: Made, tmp_path: Path) -> None:
     assert verify(tmp_path / "live" / "record").ok
 
 
-def test_logs_that_were_closed_leave_the_copy(tmp_path: Path) -> None:
-    run = fanal.init(dir=tmp_path / "record", id="one")
+def test_an_open_log_is_published_as_slices_which_leave_the_manifest_when_it_is_closed(tmp_path: Path) -> None:
+    run = start(tmp_path / "record", Start(id="one"))
     run.log({"loss": 1.0}, step=0)
+    site = tmp_path / "site" / "record"
     publish(tmp_path, tmp_path / "site")
-    logs = list((tmp_path / "site").rglob("*.log"))
+    slices = json.loads((site / "manifest.json").read_bytes())["tails"]
+    whole = verify(site)
     run.finish()
     publish(tmp_path, tmp_path / "site")
-    assert logs
-    assert not any(log.exists() for log in logs)
-    assert verify(tmp_path / "site" / "record").ok
+    assert [one["log"] for one in slices] == [1]
+    assert (site / "tails" / slices[0]["sha256"]).is_file(), "kept for readers of the old manifest"
+    assert json.loads((site / "manifest.json").read_bytes())["tails"] == []
+    assert not list((tmp_path / "site").rglob("*.log"))
+    assert whole.ok, whole.words
+    assert verify(site).ok, verify(site).words
 
 
 def test_children_are_there_before_the_manifest(grown: Grown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    put = fanal.page.publish.write_whole
+    put = fanal.page.stores.write_whole
 
     def noted(path: Path, body: bytes) -> None:
         written.append(path.relative_to(tmp_path).as_posix())
@@ -69,25 +75,24 @@ def test_children_are_there_before_the_manifest(grown: Grown, tmp_path: Path, mo
             assert (tmp_path / json.loads(body)["view"]).is_file()
         put(path, body)
 
-    monkeypatch.setattr(fanal.page.publish, "write_whole", noted)
+    monkeypatch.setattr(fanal.page.stores, "write_whole", noted)
     publish(grown.made.folder, tmp_path)
-    assert written[-2:] == ["index.html", "manifest.json"]
-    assert [n for n in written if n.startswith("record/")][-1] == "record/manifest.json"
+    assert written[-3:] == ["index.html", "record/manifest.json", "manifest.json"]
 
 
 def test_a_publish_that_was_cut_off_goes_on(grown: Grown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = fanal.page.publish.write_whole
+    put = fanal.page.stores.write_whole
 
     def cut(path: Path, body: bytes) -> None:
         if path.name == "index.html":
             raise KeyboardInterrupt
         put(path, body)
 
-    monkeypatch.setattr(fanal.page.publish, "write_whole", cut)
+    monkeypatch.setattr(fanal.page.stores, "write_whole", cut)
     with pytest.raises(KeyboardInterrupt):
         publish(grown.made.folder, tmp_path)
-    monkeypatch.setattr(fanal.page.publish, "write_whole", put)
-    assert publish(grown.made.folder, tmp_path).written == 2
+    monkeypatch.setattr(fanal.page.stores, "write_whole", put)
+    assert publish(grown.made.folder, tmp_path).written == 3
 
 
 def test_other_peoples_folders_are_refused_and_untouched(grown: Grown, tmp_path: Path) -> None:
@@ -122,7 +127,7 @@ def test_a_strangers_file_in_the_site_stays_and_old_views_of_ours_go(grown: Grow
     stranger.write_text("not what its name says")
     for i in range(12):
         body = f'{{"old":{i}}}'.encode()
-        name = fanal.page.publish.hashlib.sha256(body).hexdigest()
+        name = sha256(body)
         (tmp_path / "view" / f"{name}.json").write_bytes(body)
         os.utime(tmp_path / "view" / f"{name}.json", (1000 + i, 1000 + i))
     os.utime(stranger, (10, 10))
@@ -130,12 +135,11 @@ def test_a_strangers_file_in_the_site_stays_and_old_views_of_ours_go(grown: Grow
     assert (tmp_path / "CNAME").read_text() == "example.org"
     assert stranger.exists()
     assert (tmp_path / newest).exists()
-    assert len(list((tmp_path / "view").iterdir())) == fanal.page.publish.KEPT_VIEWS + 1
+    assert len(list((tmp_path / "view").iterdir())) == KEPT_VIEWS + 1
 
 
 def test_the_report_says_what_was_written(grown: Grown, tmp_path: Path) -> None:
     report = publish(grown.made.folder, tmp_path / "site")
     assert report.words.startswith(f"{tmp_path / 'site'}: {report.files} files, {report.written} files written (")
     assert "nothing changed" in publish(grown.made.folder, tmp_path / "site").words
-    assert set(report.to_json()) == {"dest", "view", "files", "written", "written_bytes"}
-    shutil.rmtree(tmp_path / "site")
+    assert {"dest", "view", "files", "written", "written_bytes", "withheld", "signed"} < set(report.to_json())

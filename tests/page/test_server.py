@@ -103,6 +103,8 @@ def test_every_file_of_the_record_is_served_as_it_is(grown: Grown, client: TestC
     files = [p for p in grown.made.record.rglob("*") if p.is_file()]
     assert len(files) > 20
     for path in files:
+        if path.name in ("manifest.json", "partial"):  # these two change in the record, and are published otherwise
+            continue
         answer = client.get(f"/record/{path.relative_to(grown.made.record).as_posix()}")
         assert answer.content == path.read_bytes(), path
         assert answer.headers["content-type"] == "application/octet-stream"

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fanal
+from fanal.record.attempt import Start, start
 from fanal.record.close import close
 from fanal.record.layout import all_writers
 from fanal.record.read import Record
@@ -41,7 +42,7 @@ if os.fork() == 0:
     os.kill(os.getpid(), signal.SIGKILL)
 os.wait()
 
-if len(sys.argv) > 3:
+if sys.argv[3] == "template only":
     sys.exit()
 
 def stop_at(call):
@@ -53,17 +54,18 @@ def stop_at(call):
                 os._exit(9)
             return function(*arguments, **named)
         return wrapper
-    for name in ("fsync", "replace", "unlink", "write", "rename", "mkdir"):
+    for name in ("fsync", "replace", "unlink", "write", "rename", "mkdir", "rmdir", "link", "truncate", "pwrite"):
         setattr(os, name, counted(getattr(os, name)))
 
-call = 0
+call, every = 0, int(sys.argv[3])
 while True:
-    call += 1
+    call += every
     copy = folder / f"killed{call}"
     shutil.copytree(folder / "template", copy)
     if os.fork() == 0:
         stop_at(call)
         (writer,) = all_writers(copy)
+        closing.close(writer, aged=True)
         closing.close(writer, everything=True)
         os._exit(0)
     if os.waitstatus_to_exitcode(os.wait()[1]) == 0:
@@ -72,17 +74,20 @@ print(call)
 """
 
 
-def test_a_closing_killed_at_any_call_leaves_every_row_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.drill)])
+def test_a_closing_killed_at_any_call_leaves_every_row_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int
+) -> None:
     monkeypatch.setattr("fanal.record.close.CLOSE_ROWS", CLOSE_ROWS)
     done = subprocess.run(
-        [sys.executable, "-c", KILL, str(tmp_path), str(ROWS)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", KILL, str(tmp_path), str(ROWS), str(every)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     calls = int(done.stdout)
-    assert calls > 30
+    assert calls > 60
     template = content(tmp_path / "template")
     assert template["x"] == [n / 7 for n in range(ROWS)]
-    for call in range(1, calls + 1):
+    for call in range(every, calls + 1, every):
         copy = tmp_path / f"killed{call}"
         assert content(copy) == template, call
         report = verify(copy)
@@ -94,7 +99,7 @@ def test_a_closing_killed_at_any_call_leaves_every_row_once(tmp_path: Path, monk
         assert report.ok, (call, report.words)
         assert "of a closing under way" not in report.words, report.words
         assert not list(copy.rglob("*.log"))
-        assert report.counts["segments"] == 2
+        assert report.counts["segments"] in (2, 3)  # two where it was killed before all that was there was closed
 
 
 def content(folder: Path) -> dict[str, list[object]]:
@@ -132,7 +137,7 @@ def test_a_reader_sees_each_row_once_while_segments_close(tmp_path: Path) -> Non
     record.refresh()
     assert record.runs["a"].series("y").values.tolist() == [float(n) for n in range(14_000)]
     assert looks > 10
-    assert len(segments) > 2
+    assert len(segments) > 1
     assert not list(folder.rglob("*.log"))
     assert verify(folder).ok
 
@@ -147,11 +152,11 @@ def test_a_segment_holds_at_most_4096_rows_and_files_at_most_a_mebibyte(tmp_path
 
 
 def test_keys_logged_each_on_its_own_share_files(tmp_path: Path) -> None:
-    run = fanal.init(dir=tmp_path / "r", id="a")
+    run = start(tmp_path / "r", Start(id="a"))
     for step in range(30):
         for key in range(200):
             run.log({f"k{key}": float(key + step)}, step)
-    fanal.finish()
+    run.finish()
     view = fanal.open(tmp_path / "r").runs["a"]
     assert all(view.series(f"k{key}").values.tolist() == [float(key + s) for s in range(30)] for key in range(200))
     assert len([path for path in (tmp_path / "r").rglob("*") if path.is_file()]) < 12

@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fanal.record.files import DamagedError, canonical, read_document, seal, unseal, write_whole
+from fanal.record.files import DamagedError, canonical, json_pieces, read_document, seal, unseal, write_whole
 
 
 def test_a_document_reads_back_what_was_sealed(tmp_path: Path) -> None:
@@ -42,3 +44,21 @@ def test_writing_replaces_the_whole_file_and_leaves_nothing_beside(tmp_path: Pat
     write_whole(tmp_path / "f", b"now")
     assert (tmp_path / "f").read_bytes() == b"now"
     assert [p.name for p in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(1.5, "text", None, [], {}, [[]], {"a": {}}, {"a": [1, {"b": []}], "c": 2}),
+        *(list(range(40_000)), [[1]] * 40_000, {f"k{n}": n for n in range(40_000)}),
+        {"big": list(range(20_000)), "small": {"x": [None, True]}},
+    ],
+)
+def test_pieces_of_json_are_together_the_value(value: Any) -> None:
+    pieces = list(json_pieces(value))
+    assert json.loads(b"".join(pieces)) == value
+    assert b"".join(pieces) == json.dumps(value, separators=(",", ":")).encode()
+
+
+def test_a_long_list_is_never_one_piece() -> None:
+    assert max(map(len, json_pieces({"x": [0.5] * 1_000_000}))) < 100_000

@@ -1,3 +1,5 @@
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -6,6 +8,7 @@ import pytest
 from fanal.errors import RecordError
 from fanal.record import layout
 from fanal.record.files import seal
+from fanal.record.writers import new_place
 
 
 @pytest.mark.parametrize("run", ["hero", "d32-s1", "a.b", "_x", "0", "A" * 80])
@@ -79,3 +82,36 @@ def test_a_new_run_of_a_name_gets_the_next_free_number(tmp_path: Path) -> None:
 def test_files_are_readable_by_others(tmp_path: Path) -> None:
     layout.open_record(tmp_path)
     assert stat.S_IMODE((tmp_path / "record.json").stat().st_mode) == 0o644
+
+
+def test_a_record_begins_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(os, "link", refuse)
+    first = layout.open_record(tmp_path / "r")
+    assert layout.open_record(tmp_path / "r") == first
+    assert [path.name for path in (tmp_path / "r").iterdir()] == ["record.json"]
+
+
+@pytest.mark.parametrize("taken", [[], [1], [1, 2, 3], [1, 3], [1, 2, 4, 5], [2], list(range(1, 40))])
+def test_a_name_that_is_taken_gets_a_free_number(tmp_path: Path, taken: list[int]) -> None:
+    for number in taken:
+        (tmp_path / "runs" / ("x" if number == 1 else f"x-{number}")).mkdir(parents=True)
+    made = [layout.begin_new_run(tmp_path, "x") for _ in range(3)]
+    numbers = [1 if name == "x" else int(name.removeprefix("x-")) for name in made]
+    assert not set(numbers) & set(taken)
+    assert len(set(numbers)) == 3
+    assert max(numbers) <= max(taken, default=0) + 3
+
+
+def test_a_shared_attempt_is_begun_by_one_and_joined_by_others(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    assert layout.join_attempt(tmp_path / "r", "a") == (1, True)
+    assert layout.join_attempt(tmp_path / "r", "a") == (1, True)  # nobody has written anything yet
+    place = new_place(tmp_path / "r", "a", 1)
+    (place.folder / "log" / "1.log").touch()
+    assert layout.join_attempt(tmp_path / "r", "a") == (1, False)
+    assert layout.begin_attempt(tmp_path / "r", "a") == 2
+    new_place(tmp_path / "r", "a", 2)
+    assert layout.join_attempt(tmp_path / "r", "a") == (2, True)

@@ -1,23 +1,20 @@
-import time
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from fanal.record import layout, manifest
+from fanal.record import entries, layout, manifest, tree
 from fanal.record.attempt import Start, start
-from fanal.record.files import DamagedError
+from fanal.record.files import DamagedError, read_document, seal
 from fanal.record.layout import WriterPath
-from fanal.record.manifest import MAX_BYTES, read_manifest
+from fanal.record.leaves import read_leaves
+from fanal.record.manifest import MAX_BYTES, TreeHead, read_manifest
 from fanal.record.owner import owner_fields
 from fanal.record.verify import verify
-
-
-def ended_writer(folder: Path, run: str, writer: str) -> WriterPath:
-    """A writer that wrote nothing: an owner file alone."""
-    place = WriterPath(folder, run, layout.begin_attempt(folder, run), writer)
-    place.folder.mkdir()
-    layout.write_owner(place, owner_fields(time.time_ns(), "test"))
-    return place
+from tests.worlds.kills import STOP_AT
+from tests.worlds.writers import closed, ended_writer
 
 
 def test_the_manifest_names_every_writer(tiny: Path) -> None:
@@ -46,19 +43,23 @@ def test_the_manifest_stays_small_however_many_writers(tmp_path: Path) -> None:
     assert report.counts["writers"] == 120
 
 
-def test_pages_are_merged_before_their_list_grows_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest, "MAX_BYTES", 1500)
-    monkeypatch.setattr(manifest, "MAX_PAGES", 3)
+def test_pages_are_merged_and_their_list_stays_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "MAX_BYTES", 2400)
+    monkeypatch.setattr(entries, "MAX_PAGES", 3)
+    monkeypatch.setattr(entries, "INDEX_PAGES", 2)
+    monkeypatch.setattr(entries, "PAGE_ENTRIES", 4)
     folder = tmp_path / "r"
     layout.open_record(folder)
     for number in range(40):
-        ended_writer(folder, "a", f"w{number}")
-        manifest.commit(folder)
-    found = read_manifest(folder)
-    assert found is not None
-    assert len(found.pages) <= 3
-    assert len({entry.key for entry in found.entries}) == len(found.entries) == 40
-    assert verify(folder).ok
+        manifest.commit(folder, [ended_writer(folder, "a", f"w{number}")])
+        found = read_manifest(folder)
+        assert found is not None
+        assert len(found.pages) <= 3
+        assert len({entry.key for entry in found.entries}) == len(found.entries) == number + 1
+        assert (folder / "manifest.json").stat().st_size <= 2400
+    report = verify(folder)
+    assert report.ok, report.words
+    assert report.counts["writers"] == 40
 
 
 def test_a_page_that_changed_or_is_missing_is_said(tmp_path: Path) -> None:
@@ -101,3 +102,169 @@ def test_writing_the_same_manifest_again_changes_no_byte(tiny: Path) -> None:
     before = (tiny / "manifest.json").read_bytes()
     manifest.commit(tiny)
     assert (tiny / "manifest.json").read_bytes() == before
+
+
+def test_leaves_stand_in_the_order_of_their_commits_and_earlier_roots_stay_beginnings(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    layout.open_record(folder)
+    places = [ended_writer(folder, "a", "w"), ended_writer(folder, "b", "v")]
+    order, seen = [(1, 1), (0, 1), (0, 2), (1, 2), (1, 3)], list[TreeHead]()
+    for index, number in order:
+        closed(places[index], number)
+        manifest.commit(folder, [places[index]])
+        found = read_manifest(folder)
+        assert found is not None
+        assert found.tree is not None
+        seen.append(found.tree)
+    leaves = read_leaves(folder, 5)
+    assert [(leaf.writer, leaf.segment) for leaf in leaves] == [(places[i].name, n) for i, n in order]
+    hashes = [bytes.fromhex(leaf.leaf) for leaf in leaves]
+    assert [(head.size, head.root) for head in seen] == [(n + 1, tree.root(hashes[: n + 1]).hex()) for n in range(5)]
+    (folder / "manifest.json").unlink()
+    manifest.commit(folder)
+    assert read_leaves(folder, 5) == leaves
+
+
+def test_a_commit_with_a_hint_looks_at_that_writer_and_at_those_that_were_open(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    layout.open_record(folder)
+    places = [ended_writer(folder, run, "w") for run in "abc"]
+    (places[1].folder / "log").mkdir()
+    (places[1].folder / "log" / "1.log").touch()
+    manifest.commit(folder)
+    (places[1].folder / "log" / "1.log").unlink()
+    for place in places:
+        closed(place, 1)
+    manifest.commit(folder, [places[2]])
+    found = read_manifest(folder)
+    assert found is not None
+    assert [(entry.run, entry.segments) for entry in found.entries] == [("a", 0), ("b", 1), ("c", 1)]
+    manifest.commit(folder)
+    found = read_manifest(folder)
+    assert found is not None
+    assert [entry.segments for entry in found.entries] == [1, 1, 1]
+    assert verify(folder).ok
+
+
+def test_a_segment_that_is_damaged_or_missing_enters_no_tree(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    layout.open_record(folder)
+    place = ended_writer(folder, "a", "w")
+    for number in (1, 2, 3):
+        closed(place, number)
+    second = place.folder / "seg" / "2.json"
+    whole = second.read_bytes()
+    second.write_bytes(whole.replace(b'"final":true', b'"final":null'))
+    manifest.commit(folder, [place])
+    found = read_manifest(folder)
+    assert found is not None
+    assert found.tree is not None
+    assert found.tree.size == found.entries[0].segments == 1
+    assert verify(folder).first_bad == second.relative_to(folder).as_posix()
+    second.write_bytes(whole)
+    manifest.commit(folder, [place])
+    assert verify(folder).size == 3
+
+
+def test_a_record_of_a_version_without_a_tree_gets_one_of_all_it_holds(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    shutil.copytree(tiny, folder)
+    shutil.rmtree(folder / "tree")
+    fields = read_document(folder / "manifest.json")
+    for name in ("tree", "note", "public_key"):
+        del fields[name]
+    (folder / "manifest.json").write_bytes(seal(fields))
+    report = verify(folder)
+    assert "whole, unsigned" in report.words
+    assert report.size is None
+    manifest.commit(folder, [])
+    assert verify(folder).size == 2
+    (folder / "manifest.json").write_bytes(seal(fields))
+    shutil.rmtree(folder / "tree")
+    gone = next(folder.glob("runs/tiny/1/*/seg/1.json"))
+    gone.unlink()
+    manifest.commit(folder)
+    report = verify(folder)
+    assert (report.size, report.first_bad) == (None, gone.relative_to(folder).as_posix())
+
+
+def test_why_a_writer_is_withheld_stands_in_its_entry(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    layout.open_record(folder)
+    place = WriterPath(folder, "a", layout.begin_attempt(folder, "a"), "w")
+    place.folder.mkdir()
+    layout.write_owner(place, owner_fields(0, "test") | {"withheld": "names people"})
+    manifest.commit(folder, [place])
+    found = read_manifest(folder)
+    assert found is not None
+    assert found.entries[0].withheld == "names people"
+
+
+# Commits a copy of a record in forked children that stop at the k-th call.
+KILL = (
+    STOP_AT
+    + """
+import shutil
+from pathlib import Path
+from fanal.record import entries, manifest
+from fanal.record.layout import all_writers
+
+folder = Path(sys.argv[1])
+manifest.MAX_BYTES = 1500
+
+def commit(call):
+    shutil.copytree(folder / "r", folder / f"r{call}")
+    return lambda: manifest.commit(folder / f"r{call}")
+
+print(stop_at_each(commit))
+"""
+)
+
+
+@pytest.mark.drill
+def test_a_commit_killed_at_any_call_leaves_a_record_that_verifies_and_that_the_next_commits(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    layout.open_record(folder)
+    places = [ended_writer(folder, "a", f"w{number}") for number in range(8)]
+    for number in range(1, 32):
+        closed(places[0], number, final=number == 31)
+    manifest.commit(folder)  # 31 leaves; the next commit fills a whole file of the tree and begins the one after
+    for place in places[1:]:
+        for number in range(1, 36):
+            closed(place, number, final=number == 35)
+    done = subprocess.run([sys.executable, "-c", KILL, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    calls = int(done.stdout)
+    assert calls > 15
+    for call in range(1, calls + 1):
+        copy = tmp_path / f"r{call}"
+        report = verify(copy)
+        assert report.ok, (call, report.words)
+        first = read_leaves(copy, 31)
+        manifest.commit(copy)
+        report = verify(copy)
+        assert (report.ok, report.size) == (True, 31 + 7 * 35), (call, report.words)
+        assert read_leaves(copy, 31) == first
+        assert not list(copy.glob(".tmp-lock*"))
+
+
+def test_processes_that_commit_at_once_lose_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    layout.open_record(folder)
+    code = """
+import sys
+from pathlib import Path
+from fanal.record import manifest
+from fanal.record.layout import WriterPath
+from tests.worlds.writers import closed, ended_writer
+folder = Path(sys.argv[1])
+place = ended_writer(folder, sys.argv[2], "w")
+for number in range(1, 11):
+    closed(place, number, final=number == 10)
+    manifest.commit(folder, [place])
+"""
+    others = [subprocess.Popen([sys.executable, "-c", code, str(folder), f"r{n}"]) for n in range(6)]
+    assert [other.wait() for other in others] == [0] * 6
+    report = verify(folder)
+    assert (report.exit_code, report.size) == (0, 60), report.words
+    assert "uncommitted" not in report.words

@@ -8,8 +8,10 @@ from fanal.record.attempt import Start, start
 from fanal.record.verify import verify
 
 KILLED = """
-import os, signal, sys, fanal
-run = fanal.init(dir=sys.argv[1], id="hero", config={"lr": 0.1})
+import os, signal, sys
+from pathlib import Path
+from fanal.record.attempt import Start, start
+run = start(Path(sys.argv[1]), Start(id="hero", config={"lr": 0.1}))
 for n in range(213):
     run.log({"loss": 1000.0 + n}, n)
 os.kill(os.getpid(), signal.SIGKILL)

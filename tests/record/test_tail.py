@@ -1,4 +1,5 @@
 import random
+import shutil
 from pathlib import Path
 
 from fanal.record.layout import WriterPath
@@ -70,6 +71,7 @@ def test_a_log_cut_at_any_byte_reads_as_an_unbroken_beginning(tmp_path: Path) ->
     data = path.read_bytes().rstrip(b"\0")
     whole = content(read(folder))
     assert len(whole) == 12
+    found = whole[:0]
     for cut in range(len(data) + 1):
         path.write_bytes(data[:cut])
         tail = read(folder)
@@ -123,3 +125,15 @@ def test_what_a_segment_covers_is_forgotten(tmp_path: Path) -> None:
     other = LogTail(folder, covered=11)
     other.refresh()
     assert content(other) == content(tail)
+
+
+def test_a_file_that_is_there_twice_is_read_once_and_named(tmp_path: Path) -> None:
+    folder = written(place(tmp_path), 10)
+    whole = content(read(folder))
+    shutil.copy(folder / "log" / "1.log", folder / "log" / "9.log")
+    tail = read(folder)
+    assert content(tail) == whole
+    assert not tail.missing
+    (damage,) = tail.damage
+    assert damage.startswith("log/9.log at byte 128: frame 1 comes after frame")
+    assert tail.last_sequences()["1.log"] == tail.next_sequence - 1

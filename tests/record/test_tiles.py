@@ -1,107 +1,12 @@
 import math
-import random
-from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-import fanal
 from fanal.record import tiles
-from fanal.record.attempt import Start, start
-from fanal.record.read import RunView, Series
-from fanal.record.tiles import Buckets, window
 
-ATTEMPTS = ((0, 6000, 1), (4700, 7200, 1), (7100, 40_000, 7))
-"""First step, end, stride: two rewinds, three segments and more."""
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> RunView:
-    """Three attempts with a key that float32 holds, one that it does not, one that goes back, one seldom logged."""
-    folder = tmp_path_factory.mktemp("tiles") / "r"
-    chance = np.random.default_rng(3)
-    for first, end, stride in ATTEMPTS:
-        writing = start(folder, Start(id="a", from_step=first))
-        for step in range(first, end, stride):
-            short = float(np.float32(chance.normal()))
-            odd = {0: math.nan, 1: math.inf, 2: -math.inf, 3: 1e9}.get(int(chance.integers(400)), short)
-            writing.log({"short": odd, "long": chance.normal(), "nan": math.nan}, step)
-            if step % 50 == 0:
-                writing.log({"seldom": float(step)}, step)
-        for step in range(first, first + 500):
-            writing.log({"back": float(step)}, step)
-        for step in range(first + 100, first + 300):
-            writing.log({"back": -float(step)}, step)
-        writing.finish()
-    return fanal.open(folder).runs["a"]
-
-
-def check(found: Buckets, series: Series, first: int, last: int) -> None:
-    inside = (series.steps >= first) & (series.steps <= last)
-    steps, values = series.steps[inside], series.values[inside]
-    assert found.counts.sum() == len(steps)
-    assert (found.first_steps[1:] > found.last_steps[:-1]).all()
-    for n in range(len(found.counts)):
-        mine = values[(steps >= found.first_steps[n]) & (steps <= found.last_steps[n])]
-        finite = mine[np.isfinite(mine)]
-        assert (found.counts[n], found.nonfinite[n]) == (len(mine), len(mine) - len(finite))
-        if len(finite) == 0:
-            assert np.isnan([found.minima[n], found.maxima[n], found.means[n]]).all()
-            continue
-        assert (found.minima[n], found.maxima[n]) == (finite.min(), finite.max())
-        assert abs(found.means[n] - finite.mean()) <= 2**-15 * np.abs(finite).max()
-
-
-@pytest.mark.parametrize("key", ["short", "long", "nan", "seldom", "back"])
-def test_any_window_equals_brute_force(run: RunView, key: str) -> None:
-    series = run.series(key)
-    chance = random.Random(7)
-    for _ in range(60):
-        first, last = sorted(chance.randint(-10, 40_010) for _ in range(2))
-        most = chance.choice([1, 2, 7, 50, 400, 5000])
-        found = window(run, key, first, last, most)
-        assert len(found.counts) <= most
-        check(found, series, first, last)
-
-
-def test_a_wide_view_reads_few_buckets(run: RunView) -> None:
-    found = window(run, "short", 0, 40_000, 10)
-    assert found.counts.sum() == len(run.series("short"))
-    assert found.num_read < 250
-
-
-def test_one_spike_and_one_nan_show_at_any_zoom(tmp_path: Path) -> None:
-    writing = start(tmp_path / "r", Start(id="a"))
-    for step in range(20_000):
-        writing.log({"x": 99.0 if step == 12_345 else math.nan if step == 777 else 1.0}, step)
-    writing.finish()
-    view = fanal.open(tmp_path / "r").runs["a"]
-    for most in (1, 10, 300, 1000):
-        found = window(view, "x", 0, 20_000, most)
-        assert (found.maxima.max(), found.nonfinite.sum()) == (99.0, 1)
-        bucket = int(found.maxima.argmax())
-        assert found.first_steps[bucket] <= 12_345 <= found.last_steps[bucket]
-    exact = window(view, "x", 12_340, 12_350, 300)
-    assert exact.counts.tolist() == [1] * 11
-    assert exact.maxima.tolist() == [1.0] * 5 + [99.0] + [1.0] * 5
-
-
-def test_rows_that_are_not_closed_are_drawn_raw(tmp_path: Path) -> None:
-    writing = start(tmp_path / "r", Start(id="a"))
-    for step in range(500):
-        writing.log({"x": float(step)}, step)
-    found = window(fanal.open(tmp_path / "r").runs["a"], "x", 0, 499, 5)
-    assert found.counts.tolist() == [100] * 5
-    assert found.maxima.tolist() == [99.0, 199.0, 299.0, 399.0, 499.0]
-    writing.finish()
-
-
-def test_what_cannot_be_asked_is_said(run: RunView) -> None:
-    with pytest.raises(KeyError, match="nearest: short"):
-        window(run, "shorts", 0, 1, 5)
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        window(run, "short", 0, 1, 0)
-    assert len(window(run, "short", -9, -1, 5).counts) == 0
+ODD = {0: math.nan, 1: math.inf, 2: -math.inf, 3: 1e9, 4: -0.0}
 
 
 def test_levels_end_with_one_bucket_and_short_groups_have_none() -> None:
@@ -113,5 +18,53 @@ def test_levels_end_with_one_bucket_and_short_groups_have_none() -> None:
 
 
 def test_keys_whose_values_need_a_float64_are_told_apart() -> None:
-    values = np.array([[0.5, 0.1, np.nan, 1e300, np.inf], [2.0, 0.25, 1.0, 1.0, 1.0]])
-    assert tiles.first_levels(values).tolist() == [0, tiles.LONG_LEVEL, 0, tiles.LONG_LEVEL, 0]
+    values = np.array([[0.5, 0.1, np.nan, 1e300, np.inf, -0.0], [2.0, 0.25, 1.0, 1.0, 1.0, 1e-40]])
+    values[1, 5] = np.float32(1e-40)
+    assert tiles.first_levels(values).tolist() == [0, tiles.LONG_LEVEL, 0, tiles.LONG_LEVEL, 0, 0]
+
+
+def group(rows: int, keys: int) -> NDArray[np.float64]:
+    """Noise, some keys with values that are odd or not finite, one with nothing finite."""
+    chance = np.random.default_rng(rows)
+    values = chance.normal(size=(rows, keys))
+    for _ in range(rows // 4):
+        values[chance.integers(rows), chance.integers(0, keys, 3)] = ODD[int(chance.integers(5))]
+    values[:, keys // 2] = math.nan
+    return values
+
+
+@pytest.mark.parametrize("rows", [256, 257, 455, 1024, 1025, 4096])
+@pytest.mark.parametrize("keys", [1, 5, tiles.BLOCK_KEYS + 3])
+def test_every_bucket_equals_brute_force(rows: int, keys: int) -> None:
+    values = group(rows, keys)
+    levels = tiles.build(values)
+    widths = tiles.level_rows(rows, 0)
+    assert len(levels) == len(widths)
+    for level, width in zip(levels, widths, strict=True):
+        for bucket in range(-(-rows // width)):
+            mine = values[bucket * width : (bucket + 1) * width]
+            finite = np.where(np.isfinite(mine), mine, np.nan)
+            for key in {0, keys - 1, keys // 2}:
+                some = finite[:, key][~np.isnan(finite[:, key])]
+                assert level.nonfinite[bucket, key] == len(mine) - len(some)
+                found = (level.min[bucket, key], level.max[bucket, key], level.mean[bucket, key])
+                if len(some) == 0:
+                    assert np.isnan(found).all()
+                    continue
+                assert found[:2] == (some.min(), some.max())
+                assert abs(found[2] - some.mean()) <= 2**-15 * np.abs(some).max()
+
+
+def test_a_sum_beyond_a_float64_still_has_a_mean_between_its_limits() -> None:
+    values = np.full((300, 2), 1.5e308)
+    values[128:, 1] = -1.5e308
+    for level in tiles.build(values):
+        assert np.isfinite(level.mean).all()
+        assert (np.abs(level.mean) <= 1.5e308).all()
+        assert level.nonfinite.dtype == np.int32
+
+
+def test_the_mean_has_16_bits() -> None:
+    (*_, last) = tiles.build(np.full((300, 1), 1 / 3))
+    assert int(last.mean.view(np.uint64)[0, 0]) & ((1 << 36) - 1) == 0
+    assert last.min[0, 0] == 1 / 3

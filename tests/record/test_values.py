@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fanal.record.files import line
-from fanal.record.values import decode, encode
+from fanal.record.values import BlobRef, Media, decode, encode
 
 
 class Colour(enum.Enum):
@@ -78,3 +78,48 @@ def test_a_lone_surrogate_survives() -> None:
 
 def test_an_integer_too_long_to_print_survives() -> None:
     assert decode(json.loads(line(encode([10**5000, -(10**5000)])))) == [10**5000, -(10**5000)]
+
+
+def test_a_reference_to_a_blob_and_a_medium_stay_plain_and_a_users_dict_does_not() -> None:
+    ref = BlobRef({"$blob": "0" * 64, "bytes": 3, "type": "x/y"})
+    medium = Media({"$media": "image", "data": ref, "width": 2, "mean": math.nan})
+    found = json.loads(line(encode({"m": medium, "list": [ref]})))
+    assert found["m"]["data"] == ref
+    assert found["m"]["$media"] == "image"
+    back = decode(found)
+    assert isinstance(back["list"][0], BlobRef)
+    assert isinstance(back["m"], Media)
+    assert isinstance(back["m"]["data"], BlobRef)
+    assert math.isnan(back["m"]["mean"])
+    users = {"$blob": "0" * 64}
+    assert "$object" in encode(users)
+    assert type(decode(encode(users))) is dict
+
+
+def test_long_lists_of_plain_values_are_kept_as_they_are_and_others_are_marked() -> None:
+    plain = [1, 2.5, "x", None, True] * 100
+    assert encode(plain) == plain
+    for odd in (math.nan, 2**60, [1]):
+        found = decode(json.loads(line(encode([*plain, odd]))))
+        assert str(found[-1]) == str(odd)
+        assert found[:-1] == plain
+
+
+def test_a_circle_and_a_mapping_that_changes_end_marked() -> None:
+    class Changing(dict[str, int]):
+        def items(self) -> Any:
+            raise RuntimeError("dictionary changed size during iteration")
+
+    circle: list[Any] = []
+    circle.append(circle)
+    lossy: list[str] = []
+    text = line(encode({"c": circle, "d": Changing(a=1)}, lossy))
+    assert len(text) < 10_000
+    assert lossy[-1] == "d"
+    assert len(lossy) == 2
+
+
+def test_a_key_that_has_no_faithful_form_reads_back_as_its_marked_text() -> None:
+    assert decode(json.loads(json.dumps(encode([{int: 3}])))) == [
+        {'{"$repr": "<class \'int\'>", "type": "builtins.type"}': 3}
+    ]

@@ -13,9 +13,11 @@ import pytest
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.errors import RecordError
 from fanal.record.attempt import Run, Start, start
-from fanal.record.files import seal
+from fanal.record.files import read_document, seal
+from fanal.record.layout import WriterPath, write_owner
 from fanal.record.manifest import read_manifest
 from fanal.record.verify import verify
+from tests.worlds.writers import ended_writer
 
 
 @pytest.fixture
@@ -81,13 +83,13 @@ def test_a_file_that_does_not_belong_is_named(record: Path) -> None:
 
 
 def test_what_a_crash_leaves_is_named_and_told_apart(record: Path) -> None:
-    segments = next(record.glob("runs/tiny/1/*/seg"))
+    seg = killed(record).parents[1] / "seg"
     (record / ".tmp-0123").write_text("half")
-    (segments / "2.values0.parquet").write_text("half")
+    (seg / "1.values0.parquet").write_text("half")
     report = verify(record)
     assert report.ok
     assert ".tmp-0123: left by a process that was interrupted" in report.words
-    assert "2.values0.parquet: of a closing under way or interrupted" in report.words
+    assert "1.values0.parquet: of a closing under way or interrupted" in report.words
 
 
 def test_a_whole_attempt_run_or_last_segment_that_is_gone_is_found(record: Path) -> None:
@@ -341,3 +343,21 @@ def test_a_published_folder_is_verified_by_the_record_in_it(tmp_path: Path) -> N
     start(tmp_path / "site" / "record", Start(id="a")).finish()
     (tmp_path / "site" / "manifest.json").write_text("{}")
     assert verify(tmp_path / "site").ok
+
+
+def test_a_writer_that_joined_an_open_attempt_and_was_killed_is_uncommitted(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    log = killed(folder)
+    before = (folder / "manifest.json").read_bytes()
+    joined = ended_writer(folder, "b", "w")
+    joined.folder.rename(log.parents[2] / "w")
+    owner = read_document(log.parents[2] / "w" / "owner.json")
+    place = WriterPath(folder, "a", 1, "w")
+    write_owner(place, {name: owner[name] for name in ("pid", "process_start", "place", "created_ns", "fanal")})
+    shutil.copytree(log.parent, place.folder / "log")
+    assert (folder / "manifest.json").read_bytes() == before
+    report = verify(folder)
+    assert report.ok, report.words
+    assert f"{place.name}: is beginning, manifest.json does not name it yet: uncommitted" in report.words
+    place.folder.rename(folder / "runs" / "b" / "1" / "w")
+    assert verify(folder).exit_code == 1

@@ -92,7 +92,9 @@ class Made:
         self._hero: Run | None = None
         self._hero_step = 0
         with self._timed():
-            self.run = start(self.record, Start(id="campaign", role="campaign", name=self.written.name))
+            self.run = start(
+                self.record, Start(clock=self.clock, id="campaign", role="campaign", name=self.written.name)
+            )
             fields = {"fingerprint": sha256_hex(self.plan.resolved), "resolved": json.loads(self.plan.resolved)}
             self.run.event("plan", **fields)
 
@@ -120,7 +122,7 @@ class Made:
                 if self._rung is None:
                     self._began = self.clock.now_ns
                     self.run.event("stage.start", stage=f"train/{plan.run}")
-                    self._rung = start(self.record, Start(id=plan.run, role="rung", name=plan.run))
+                    self._rung = start(self.record, Start(clock=self.clock, id=plan.run, role="rung", name=plan.run))
                 self._train(self._rung, plan, (self._rung_step, last))
                 self._rung_step = last
                 if last < plan.num_steps:
@@ -136,7 +138,7 @@ class Made:
         hero = HeroPlan.of(self.plan.hero)
         with self._timed():
             self.run.event("stage.start", stage="forecast")
-            self._hero = start(self.record, Start(id="hero", role="hero", name="hero"))
+            self._hero = start(self.record, Start(clock=self.clock, id="hero", role="hero", name="hero"))
             self.document = forecast(read_rungs(fanal.open(self.record), hero), hero)
             seal(self._hero, self.document)
             self.clock.wait(0.8)
@@ -165,8 +167,10 @@ class Made:
         """Begin a second attempt at the step after the last checkpoint."""
         self._hero_step -= 10
         with self._timed():
-            self.run = start(self.record, Start(id="campaign", role="campaign"))
-            self._hero = start(self.record, Start(id="hero", role="hero", from_step=self._hero_step + 1))
+            self.run = start(self.record, Start(clock=self.clock, id="campaign", role="campaign"))
+            self._hero = start(
+                self.record, Start(clock=self.clock, id="hero", role="hero", from_step=self._hero_step + 1)
+            )
         return self
 
     def finish(self) -> "Made":

@@ -1,0 +1,1 @@
+"""Other people's files become records: `source.import_source` is what `fanal import` calls."""
