@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 import fanal
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 
 CAMPAIGN = "lantern"
 WARM_STEP = 60

@@ -21,9 +21,9 @@ from benchmarks.measuring import closing_process, in_child, num_files, resident_
 from benchmarks.rows import names
 from fanal.record import writer
 from fanal.record.attempt import Run, Start, start
-from fanal.record.read import open_record
-from fanal.record.verify import verify
-from fanal.record.window import window
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import open_record
+from fanal.record.reading.window import window
 
 NUM_KEYS, NUM_DAYS, ROW_SECONDS = 4_000, 90, 190
 DAY_SECONDS = 24 * 3600

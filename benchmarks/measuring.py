@@ -25,7 +25,7 @@ class Used:
 
 def closing_process() -> Used:
     """What the closing process of this process has taken; it lives on for some seconds after its work."""
-    (child,) = (p for p in psutil.Process().children() if "fanal.record.close" in p.cmdline())
+    (child,) = (p for p in psutil.Process().children() if "fanal.record.segments.close" in p.cmdline())
     return Used(sum(child.cpu_times()[:2]), status_bytes(child.pid, "VmHWM"))
 
 

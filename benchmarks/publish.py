@@ -27,7 +27,7 @@ from benchmarks.measuring import in_child, say
 from benchmarks.rows import names
 from fanal.page.publish import publish
 from fanal.record.attempt import Start, start
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 
 NUM_KEYS = 4_000
 BUCKET = "bucket"

@@ -18,12 +18,13 @@ import numpy as np
 from benchmarks.curves import curves
 from benchmarks.measuring import closing_process, in_child, size
 from benchmarks.rows import names
-from fanal.record import segment_write, tiles, writer
+from fanal.record import writer
 from fanal.record.attempt import Start, start
 from fanal.record.files import write_synced
-from fanal.record.parquet import write_files
-from fanal.record.segment_write import SegmentRows
-from fanal.record.tail import TailGroup
+from fanal.record.segments import segment_write, tiles
+from fanal.record.segments.parquet import write_files
+from fanal.record.segments.segment_write import SegmentRows
+from fanal.record.segments.tail import TailGroup
 
 NUM_KEYS, NUM_ROWS = 4_000, 4_096
 TILE_ROWS = 1_024

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fanal.record.read import open_record as open  # noqa: F401  a name of the module
+    from fanal.record.reading.read import open_record as open  # noqa: F401  a name of the module
     from fanal.tracker.names import Config, Summary
     from fanal.tracker.public import *  # noqa: F403  what type checkers see is what `__getattr__` finds
     from fanal.tracker.run import Run
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
     if name in _CURRENT:
         return getattr(import_module("fanal.tracker.calls"), _CURRENT[name])()
     if name == "open":
-        found = import_module("fanal.record.read").open_record
+        found = import_module("fanal.record.reading.read").open_record
     elif name.startswith("_") or name not in (public := import_module("fanal.tracker.public")).__all__:
         raise AttributeError(f"module 'fanal' has no attribute {name!r}")
     else:

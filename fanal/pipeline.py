@@ -31,13 +31,14 @@ from fanal.ladder.rungs import HeroPlan, read_rungs
 from fanal.ladder.score import score, summarise
 from fanal.ladder.seal import Sealed, seal, sealed_forecast
 from fanal.page.report import write_report
-from fanal.record import layout, publishing
+from fanal.record import layout
 from fanal.record.attempt import Run, Start, start
+from fanal.record.copies import publishing
 from fanal.record.files import write_whole
 from fanal.record.metrics import DESCRIBED, Described
-from fanal.record.read import RunView, open_record
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import RunView, open_record
 from fanal.record.stages import Stage, alone, ended, stage_seconds
-from fanal.record.verify import verify
 from fanal.record.withhold import BY_DEFAULT, Withhold
 from fanal.train.compile import Compiler, compiling
 from fanal.train.inputs import LoopSettings, Samples, TrainInputs, TrainResult

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from examples.marin.build import build
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
 
 
 def main(arguments: list[str]) -> int:

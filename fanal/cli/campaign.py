@@ -98,7 +98,7 @@ def measured_seconds(folder: Path) -> Mapping[int, float] | None:
     if not (folder / "record").is_dir():
         return None
     from fanal.record.pace import seconds_per_step
-    from fanal.record.read import open_record
+    from fanal.record.reading.read import open_record
 
     return seconds_per_step(open_record(folder))
 

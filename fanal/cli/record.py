@@ -37,14 +37,14 @@ def _add_reading(commands: Any) -> None:
 
 def verify(args: argparse.Namespace) -> int:
     """Whether a record is whole, who signed it, and what was sealed before what."""
-    from fanal.record.verify import verify as verify_record
+    from fanal.record.proof.verify import verify as verify_record
 
     if not args.path.startswith(("http://", "https://")):
         found = verify_record(args.path, key=args.key, since=args.since, deep=args.deep)
         show(found.words, found.to_json(), args)
         return found.exit_code
-    from fanal.record.follow import FollowOptions
-    from fanal.record.follow import follow as follow_record
+    from fanal.record.copies.follow import FollowOptions
+    from fanal.record.copies.follow import follow as follow_record
 
     with tempfile.TemporaryDirectory(prefix="fanal-verify-") as folder:
         copied = follow_record(args.path, Path(folder) / "copy", FollowOptions(once=True))
@@ -77,7 +77,7 @@ def serve(args: argparse.Namespace) -> int:
 def sql(args: argparse.Namespace) -> int:
     """Views and macros over a record's Parquet files, for DuckDB."""
     from fanal.record.layout import find_record
-    from fanal.record.views import views_sql
+    from fanal.record.reading.views import views_sql
 
     made = views_sql(find_record(args.path))
     show(made.text, made.to_json(), args)
@@ -128,8 +128,8 @@ def publish(args: argparse.Namespace) -> int:
 
 def follow(args: argparse.Namespace) -> int:
     """A verified copy of a published record, which goes on while that one does."""
-    from fanal.record.follow import FollowOptions
-    from fanal.record.follow import follow as follow_record
+    from fanal.record.copies.follow import FollowOptions
+    from fanal.record.copies.follow import follow as follow_record
 
     def said(round_report: Any) -> None:
         say(round_report.words.splitlines()[0])
@@ -189,7 +189,7 @@ def import_files(args: argparse.Namespace) -> int:
 def stitch(args: argparse.Namespace) -> int:
     """Show runs that go on from each other as one."""
     from fanal.record.layout import find_record
-    from fanal.record.stitch import stitch as stitch_runs
+    from fanal.record.reading.stitch import stitch as stitch_runs
 
     try:
         made = stitch_runs(find_record(args.path), args.runs, args.as_id)
@@ -201,7 +201,7 @@ def stitch(args: argparse.Namespace) -> int:
 
 def redact(args: argparse.Namespace) -> int:
     """Remove bytes from a record and leave their hash, with the reason."""
-    from fanal.record.redact import redact as redact_blob
+    from fanal.record.proof.redact import redact as redact_blob
 
     done = redact_blob(args.path, args.blob, args.reason, args.replace)
     show(done.words, done.to_json(), args)
@@ -210,7 +210,7 @@ def redact(args: argparse.Namespace) -> int:
 
 def anchor(args: argparse.Namespace) -> int:
     """Write a record's root down where others keep it: in a git repository."""
-    from fanal.record.anchor import anchor as anchor_root
+    from fanal.record.proof.anchor import anchor as anchor_root
 
     done = anchor_root(args.path, args.git, args.push)
     show(done.words, done.to_json(), args)
@@ -219,7 +219,7 @@ def anchor(args: argparse.Namespace) -> int:
 
 def key_new(args: argparse.Namespace) -> int:
     """Make a signing key; with a record, sign that record with it."""
-    from fanal.record.key_commands import key_new as make_key
+    from fanal.record.proof.key_commands import key_new as make_key
 
     made = make_key(args.path)
     show(made.words, made.to_json(), args)
@@ -228,7 +228,7 @@ def key_new(args: argparse.Namespace) -> int:
 
 def key_show(args: argparse.Namespace) -> int:
     """The public key, of this user or of a record."""
-    from fanal.record.key_commands import key_show as show_key
+    from fanal.record.proof.key_commands import key_show as show_key
 
     found = show_key(args.path)
     show(found.words, found.to_json(), args)
@@ -237,7 +237,7 @@ def key_show(args: argparse.Namespace) -> int:
 
 def key_rotate(args: argparse.Namespace) -> int:
     """Put a new key in the old one's place, signed by the old one."""
-    from fanal.record.key_commands import key_rotate as rotate_key
+    from fanal.record.proof.key_commands import key_rotate as rotate_key
 
     done = rotate_key(args.path, args.reason)
     show(done.words, done.to_json(), args)

@@ -17,7 +17,7 @@ from fanal.data.order import Order
 from fanal.data.show import trace_text
 from fanal.data.trace import TracedSeq, trace
 from fanal.errors import DataError, RecordError
-from fanal.record.read import Record, RunView, open_record
+from fanal.record.reading.read import Record, RunView, open_record
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from fanal.importers.report import MAX_NAMED, RunReport, hold_against, measure
 from fanal.importers.state import Known, is_empty
 from fanal.record import layout
 from fanal.record.attempt import Run, Start, start
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 from fanal.record.recover import refuse_living_writer
 
 STATE_ITEMS = 20_000

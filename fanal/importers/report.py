@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fanal.importers.findings import Expected, Unreadable
-from fanal.record.read import RunView
+from fanal.record.reading.read import RunView
 
 MAX_NAMED = 20
 """Gaps and unreadable places that a report names; the others are counted."""

@@ -19,7 +19,7 @@ from fanal.importers.ingest import Ingest
 from fanal.importers.items import RunSource
 from fanal.importers.report import ImportReport, RunReport
 from fanal.importers.state import Known, known_runs
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 
 Find = Callable[[Path, bool], Mapping[str, RunSource]]
 KINDS: dict[str, Find] = {

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from fanal.importers.items import REPEATABLE, Cursor
 from fanal.record import layout
-from fanal.record.read import Record, RunView, open_record
+from fanal.record.reading.read import Record, RunView, open_record
 
 
 @dataclass

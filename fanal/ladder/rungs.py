@@ -16,9 +16,9 @@ from fanal.campaign.derived import RunPlan
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.errors import RefusedError
 from fanal.ladder.fit import FloatArray, Points
-from fanal.record.manifest import read_manifest
 from fanal.record.metrics import FULL_MACRO, PULSE_MACRO
-from fanal.record.read import Record, RunView
+from fanal.record.proof.manifest import read_manifest
+from fanal.record.reading.read import Record, RunView
 
 Json = Any
 

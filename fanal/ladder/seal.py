@@ -12,7 +12,7 @@ from typing import Any
 from fanal.campaign.fingerprint import canonical_json, sha256_hex
 from fanal.errors import RefusedError
 from fanal.record.attempt import Run
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 
 Json = Any
 

@@ -17,7 +17,7 @@ from fanal.page.publisher import EVERY_SECONDS
 from fanal.page.site import assets
 from fanal.page.words import figure
 from fanal.record.layout import find_record
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 
 MONTH_SECONDS = 30 * 24 * 3600
 PUTS_A_ROUND = 4

@@ -14,11 +14,11 @@ from fanal.errors import RecordError
 from fanal.page.public import Piece, PublicRecord
 from fanal.page.site import View, view
 from fanal.page.state import page_state, waiting_state
-from fanal.record.checkpoint import Signer
 from fanal.record.files import DamagedError, sha256
-from fanal.record.keys import signer_for
 from fanal.record.layout import MANIFEST_FILE, RECORD_FILE, find_record
-from fanal.record.read import Record
+from fanal.record.proof.checkpoint import Signer
+from fanal.record.proof.keys import signer_for
+from fanal.record.reading.read import Record
 
 MIN_SECONDS = 0.5
 SHARE_OF_A_CORE = 0.1

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from fanal.page.seen import SeenRecord
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 
 Json = Any
 

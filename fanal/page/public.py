@@ -17,13 +17,13 @@ from typing import Any
 from fanal.errors import RecordError
 from fanal.page.slices import Slices, read_bytes
 from fanal.record import layout
-from fanal.record.entries import Entry, TailSlice, page_names
 from fanal.record.files import read_document
-from fanal.record.journal_facts import redactions
 from fanal.record.layout import BLOBS, LOG, MANIFEST_FILE, OWNER_FILE, RECORD_FILE, SEGMENTS, WriterPath
-from fanal.record.leaves import FILE_LEAVES, TREE
-from fanal.record.manifest import Manifest, Published, Signer, manifest_of, published, read_manifest
-from fanal.record.publishing import withheld_reason
+from fanal.record.owner import withheld_reason
+from fanal.record.proof.entries import Entry, TailSlice, page_names
+from fanal.record.proof.journal_facts import redactions
+from fanal.record.proof.leaves import FILE_LEAVES, TREE
+from fanal.record.proof.manifest import Manifest, Published, Signer, manifest_of, published, read_manifest
 from fanal.record.secrets import Finding, scan, scan_value
 
 TAILS = "tails"

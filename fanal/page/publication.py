@@ -21,10 +21,10 @@ from fanal.page.public import TAILS, Piece, PublicRecord, unallowed
 from fanal.page.published import PublishOptions, PublishReport, blocked
 from fanal.page.site import KIND, View, assets, cache_rule, content_type
 from fanal.page.stores import Store, Stored, is_bucket, open_store
-from fanal.record import manifest
-from fanal.record.entries import TailSlice
 from fanal.record.files import sha256, unseal
 from fanal.record.layout import BLOBS, RECORD_FILE
+from fanal.record.proof import manifest
+from fanal.record.proof.entries import TailSlice
 
 KEPT_VIEWS = 8
 KEPT_SECONDS = 3600

@@ -8,9 +8,9 @@ from pathlib import Path
 from fanal.errors import RecordError
 from fanal.page.publication import Publication
 from fanal.page.published import PublishOptions, PublishReport
+from fanal.record.copies.publishing import alone, work_of
 from fanal.record.files import DamagedError
 from fanal.record.layout import find_record
-from fanal.record.publishing import alone, work_of
 
 
 def publish(path: Path | str, dest: Path | str, options: PublishOptions | None = None) -> PublishReport:

@@ -19,10 +19,10 @@ from fanal.page.publication import Publication
 from fanal.page.published import PublishOptions, PublishReport
 from fanal.page.stores import StoreError
 from fanal.record import layout
+from fanal.record.copies.publishing import alone, work_of
 from fanal.record.files import DamagedError, read_document
 from fanal.record.layout import LOG, OWNER_FILE, WriterPath, find_record, numbered
 from fanal.record.owner import is_alive
-from fanal.record.publishing import alone, work_of
 
 EVERY_SECONDS, MOST_SECONDS = 0.5, 10.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0

@@ -27,7 +27,7 @@ from fanal.page.plan_view import CampaignView, campaign_view
 from fanal.page.timeline import last_scores
 from fanal.page.words import counted, duration, plain, signed
 from fanal.record.files import write_whole
-from fanal.record.read import Record, RunView, open_record
+from fanal.record.reading.read import Record, RunView, open_record
 
 Json = Any
 

@@ -14,7 +14,7 @@ from fanal.page.seen import SeenRecord, SeenRun
 from fanal.page.series import brief, last_finite
 from fanal.page.words import plain
 from fanal.record.metrics import FULL_MACRO, PULSE_MACRO, TRAIN_LOSS, TRAIN_SKIPPED
-from fanal.record.read import Series
+from fanal.record.reading.read import Series
 
 PACE_ROWS = 50
 

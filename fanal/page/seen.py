@@ -7,7 +7,7 @@ question, or raising for each absent one, would cost more than reading. Nothing 
 from dataclasses import dataclass
 
 from fanal.record.events import Event
-from fanal.record.read import Record, RunView, Series
+from fanal.record.reading.read import Record, RunView, Series
 
 
 class SeenRun:

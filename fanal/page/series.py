@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fanal.record.read import Series
+from fanal.record.reading.read import Series
 
 MAX_BUCKETS = 500
 DIGITS = 6

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fanal.record.entries import TailSlice
 from fanal.record.files import sha256
 from fanal.record.frames import DEFINITION, EVENT, KIND, OTHER, TIMED, unpack
 from fanal.record.layout import LOG, WriterPath, numbered
 from fanal.record.log import FIRST_FRAME, FRAME_BYTES, Damage, Frame, LogHeader, read_header, scan
-from fanal.record.tail import READ_ERRORS
+from fanal.record.proof.entries import TailSlice
+from fanal.record.segments.tail import READ_ERRORS
 
 MAX_SLICE_BYTES = 1 << 20
 MERGED_AT_ONCE = 16

@@ -34,7 +34,7 @@ from fanal.page.seen import see
 from fanal.page.sentences import Headline, StatusLine, headline, run_title, status_line
 from fanal.page.timeline import PromptSamples, Timeline, samples, timeline
 from fanal.page.words import plain
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 
 FORMAT = 1
 MAX_SAFE_INTEGER = 2**53

@@ -13,8 +13,8 @@ from shutil import copyfileobj
 from typing import Protocol
 
 from fanal.errors import RecordError, RefusedError
+from fanal.record.copies.publishing import BUCKETS, form_without_bucket
 from fanal.record.files import TEMPORARY_PREFIX, sync_folder, write_whole
-from fanal.record.publishing import BUCKETS, form_without_bucket
 
 LEFTOVER_SECONDS = 3600
 

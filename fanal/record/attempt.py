@@ -13,12 +13,13 @@ from typing import Any
 
 import fanal
 from fanal.errors import RecordError, RefusedError
-from fanal.record import layout, manifest
+from fanal.record import layout
 from fanal.record.files import DamagedError
-from fanal.record.journal_facts import JOURNAL
 from fanal.record.layout import WriterPath
 from fanal.record.logs import Clock
 from fanal.record.notice import Notices
+from fanal.record.proof import manifest
+from fanal.record.proof.journal_facts import JOURNAL
 from fanal.record.recover import refuse_living_writer, save_dead_writers
 from fanal.record.run import Run, open_places, open_runs
 from fanal.record.withhold import BY_DEFAULT, Withhold

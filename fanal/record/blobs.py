@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 
 from fanal.errors import RecordError
 from fanal.record.files import TEMPORARY_PREFIX, sync_folder
-from fanal.record.journal_facts import journal_facts
 from fanal.record.layout import BLOBS
 from fanal.record.notice import Notices
+from fanal.record.proof.journal_facts import journal_facts
 from fanal.record.values import BlobRef
 
 NONCE_BYTES = 16

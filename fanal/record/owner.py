@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fanal.record.layout import LOG, WriterPath, numbered
+from fanal.record.files import DamagedError, read_document
+from fanal.record.layout import LOG, OWNER_FILE, WriterPath, numbered
 
 TOUCH_SECONDS = 5.0
 SILENT_SECONDS = 30.0
@@ -76,3 +77,14 @@ def _exists(pid: int) -> bool:
 def _last_change(folder: Path) -> float:
     changes = [(folder / f"{number}.log").stat().st_mtime for number in numbered(folder, ".log")]
     return max(changes, default=0.0)
+
+
+def withheld_reason(place: WriterPath) -> str | None:
+    """Why nothing of a writer but its owner file is published; None where it is."""
+    try:
+        reason = read_document(place.folder / OWNER_FILE).get("withheld")
+    except DamagedError:
+        return "its owner file is damaged"
+    except FileNotFoundError:
+        return "it has no owner file"
+    return None if reason is None else str(reason)

@@ -8,7 +8,7 @@ from statistics import mean
 import numpy as np
 
 from fanal.record.metrics import TRAIN_STEP_SECONDS
-from fanal.record.read import Record, RunView
+from fanal.record.reading.read import Record, RunView
 
 
 def seconds_per_step(record: Record) -> dict[int, float]:

@@ -13,12 +13,12 @@ from typing import Any
 
 from fanal.errors import RefusedError
 from fanal.record import layout
-from fanal.record.closing import close_writer
 from fanal.record.files import DamagedError, read_document
 from fanal.record.layout import LOG, OWNER_FILE, SEGMENTS, WriterPath, numbered
 from fanal.record.notice import Notices
 from fanal.record.owner import SILENT_SECONDS, is_alive, place_of_processes
-from fanal.record.tail import LogTail
+from fanal.record.segments.closing import close_writer
+from fanal.record.segments.tail import LogTail
 
 
 @dataclass(frozen=True)

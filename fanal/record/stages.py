@@ -14,7 +14,7 @@ from typing import Any
 
 from fanal.errors import FanalError, RefusedError
 from fanal.record.attempt import Run
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fanal.record import frames, manifest
+from fanal.record import frames
 from fanal.record.blobs import Blobs
-from fanal.record.closing import AGED, DUE, Closing
 from fanal.record.files import DamagedError
 from fanal.record.group import Group
 from fanal.record.layout import LOG, SEGMENTS, WriterPath
 from fanal.record.logs import Clock, Logs
 from fanal.record.notice import Notices
 from fanal.record.owner import TOUCH_SECONDS
+from fanal.record.proof import manifest
+from fanal.record.segments.closing import AGED, DUE, Closing
 from fanal.record.values import text_of
 
 SYNC_SECONDS = 0.5

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fanal.record import publishing
+from fanal.record.copies import publishing
 
 if TYPE_CHECKING:
     from fanal.tracker.run import Run

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fanal.record import layout
-from fanal.record.publishing import check_dest
+from fanal.record.copies.publishing import check_dest
 from fanal.record.scalars import as_number
 from fanal.record.withhold import BY_DEFAULT, Withhold
 from fanal.tracker.errors import UsageError, shown

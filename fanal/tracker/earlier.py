@@ -17,7 +17,7 @@ from fanal.record.events import Event
 from fanal.record.files import DamagedError, read_document
 from fanal.record.frames import Fact
 from fanal.record.layout import SEGMENTS, WriterPath, numbered
-from fanal.record.tail import LogTail
+from fanal.record.segments.tail import LogTail
 from fanal.record.values import decode
 
 

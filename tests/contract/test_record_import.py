@@ -13,7 +13,7 @@ import pytest
 from fanal.importers.event_file import EventFile
 from fanal.importers.source import import_source
 from fanal.importers.wandb_file import read_wandb
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 from tests.worlds import wandb_client
 from tests.worlds.event_files import event, field, name, record, simple, version, write_events
 from tests.worlds.wandb_files import history, run, write_wandb
@@ -90,7 +90,7 @@ TIMES = """
 import sys
 from pathlib import Path
 from fanal.importers.source import import_source
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 for kind, file in (("csv", "t.csv"), ("jsonl", "t.jsonl")):
     import_source(kind, Path(file), Path("record-" + kind))
     view = next(iter(open_record("record-" + kind).runs.values()))

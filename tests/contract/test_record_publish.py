@@ -14,10 +14,10 @@ import fanal
 from fanal.errors import RefusedError
 from fanal.page.publish import publish
 from fanal.page.server import app
-from fanal.record.follow import FollowOptions, follow
-from fanal.record.redact import redact
+from fanal.record.copies.follow import FollowOptions, follow
+from fanal.record.proof.redact import redact
+from fanal.record.proof.verify import verify
 from fanal.record.secrets import fingerprint
-from fanal.record.verify import verify
 from tests.worlds.planted import core, planted
 from tests.worlds.site import file_server
 

@@ -15,10 +15,10 @@ import numpy as np
 
 import fanal
 from fanal.record.attempt import Start, start
-from fanal.record.compare import differences
 from fanal.record.layout import all_writers
-from fanal.record.stitch import stitch
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.reading.compare import differences
+from fanal.record.reading.stitch import stitch
 
 CRASH = """
 import os, signal, sys

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 import fanal
-from fanal.record import closing, layout
+from fanal.record import layout
 from fanal.record.attempt import Start, start
 from fanal.record.log import FRAME_BYTES
-from fanal.record.tail import LogTail
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.segments import closing
+from fanal.record.segments.tail import LogTail
 from tests.worlds.disk import may_mount, mounted, remount
 from tests.worlds.processes import begin, python
 
@@ -294,7 +295,7 @@ def test_r25_log_raises_nothing_when_the_closing_process_is_gone(
 ) -> None:
     monkeypatch.setattr("fanal.record.writer.SYNC_SECONDS", 0.02)
     monkeypatch.setattr("fanal.record.writer.CLOSE_ROWS", 10)
-    monkeypatch.setattr("fanal.record.closing.RUN_AS", ("-c", "import os; os.kill(os.getpid(), 9)"))
+    monkeypatch.setattr("fanal.record.segments.closing.RUN_AS", ("-c", "import os; os.kill(os.getpid(), 9)"))
     closing.stop()
     run = start(tmp_path / "r", Start(id="a"))
     for n in range(200):

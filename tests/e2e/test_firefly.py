@@ -9,7 +9,7 @@ import pytest
 
 import fanal as library
 from fanal.record.metrics import describe
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
 from tests.data.golden import read_golden
 from tests.e2e.golden import loss_lines
 from tests.tolerances import REASSOCIATED, assert_close

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fanal as library
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
 from tests.worlds.firefly import Finished, command, environment, fanal, final_leaves
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]

@@ -10,8 +10,8 @@ import pytest
 import fanal
 from examples.marin import figures
 from examples.marin.build import HERO_RUNS, RUNGS, build
-from fanal.record.read import Record
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import Record
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = ROOT / "examples" / "marin"

@@ -9,7 +9,7 @@ import pytest
 from fanal.errors import RecordError
 from fanal.importers.report import ImportReport
 from fanal.importers.source import import_source
-from fanal.record.read import Record, open_record
+from fanal.record.reading.read import Record, open_record
 
 
 def imported(folder: Path, data: str | bytes, name: str = "t.csv") -> tuple[Record, ImportReport]:

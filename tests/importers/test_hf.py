@@ -7,7 +7,7 @@ import pytest
 
 from fanal.errors import RecordError
 from fanal.importers.source import import_source
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 
 
 def save(folder: Path, steps: range, offset: float = 0.0, number: int | None = None) -> None:

@@ -9,7 +9,7 @@ from fanal.importers.findings import Findings
 from fanal.importers.ingest import Ingest
 from fanal.importers.items import About, Batch, Begin, Content, Cursor, Fact, Item, Odd, Row
 from fanal.importers.state import known_runs
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 
 RESTART = 7
 

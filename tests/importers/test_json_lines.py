@@ -8,7 +8,7 @@ import pytest
 
 from fanal.errors import RecordError
 from fanal.importers.source import import_source
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 
 
 def test_values_keep_type_and_nested_objects_become_dotted_names(tmp_path: Path) -> None:

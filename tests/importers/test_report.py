@@ -7,7 +7,7 @@ import pytest
 
 from fanal.importers.report import RunReport
 from fanal.importers.source import import_source
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 
 
 def report_of(folder: Path, steps: list[int]) -> RunReport:

@@ -15,8 +15,8 @@ import pytest
 from fanal.errors import RecordError, RefusedError
 from fanal.importers.source import KINDS, import_source
 from fanal.record.attempt import Start, start
-from fanal.record.read import RunView, open_record
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import RunView, open_record
 from tests.worlds.event_files import name, write_events
 from tests.worlds.wandb_files import framed, history, run
 

@@ -11,7 +11,7 @@ from fanal.errors import RecordError
 from fanal.importers.source import import_source
 from fanal.importers.tensorboard import find_runs
 from fanal.record.blobs import read_blob
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 from tests.worlds.event_files import (
     event,
     field,

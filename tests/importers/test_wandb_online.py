@@ -10,7 +10,7 @@ import pytest
 from fanal.errors import RecordError
 from fanal.importers import wandb_online
 from fanal.importers.source import import_source
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 from tests.worlds.wandb_client import Run, use_client
 
 PATH = "e/p/r1"

@@ -9,7 +9,7 @@ import pytest
 from fanal.errors import RecordError
 from fanal.importers.source import import_source
 from fanal.record.blobs import read_blob
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 from tests.worlds.wandb_files import ended, field, history, item, run, write_wandb
 
 

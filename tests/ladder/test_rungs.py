@@ -15,7 +15,7 @@ from fanal.errors import RefusedError
 from fanal.ladder.rungs import WITH_HEAD, WITHOUT_HEAD, HeroPlan, LadderRecord, Rung, Rungs, Unit, read_rungs
 from fanal.record.attempt import Start, start
 from fanal.record.metrics import FULL_MACRO, PULSE_MACRO
-from fanal.record.read import Record, open_record
+from fanal.record.reading.read import Record, open_record
 from tests.worlds.ladder import TOKENIZER, FakeLadder, fake_ladder
 
 UNIT = Unit("nats per token", TOKENIZER, "full")

@@ -8,7 +8,7 @@ from fanal.errors import RefusedError
 from fanal.ladder.forecast import forecast
 from fanal.ladder.seal import document_sha256, first_step, seal, sealed_forecast
 from fanal.record.attempt import Run, Start, start
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 from tests.worlds.ladder import fake_ladder
 
 LADDER = fake_ladder(noise=0.01)

@@ -8,7 +8,7 @@ import pytest
 
 import fanal
 from fanal.page.state import PageState, page_state
-from fanal.record.read import Record
+from fanal.record.reading.read import Record
 from tests.worlds.campaign_record import Made, Recipe
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202egpj"

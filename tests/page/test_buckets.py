@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import fanal.page.buckets
-import fanal.record.fetching
+import fanal.record.copies.fetching
 from fanal.page.buckets import BucketStore
 from fanal.page.publication import Publication
 from fanal.page.publish import publish
@@ -18,9 +18,9 @@ from fanal.page.published import PublishOptions
 from fanal.page.publisher import watch
 from fanal.page.stores import StoreError
 from fanal.record.attempt import Start, start
-from fanal.record.follow import FollowOptions, follow
-from fanal.record.read import open_record
-from fanal.record.verify import verify
+from fanal.record.copies.follow import FollowOptions, follow
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import open_record
 from tests.worlds.s3 import BUCKET, s3_host, speaking_to
 from tests.worlds.site import faulty_host
 
@@ -37,7 +37,7 @@ def s3() -> Iterator[str]:
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(fanal.record.fetching, "FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(fanal.record.copies.fetching, "FIRST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(fanal.page.buckets, "FORBIDDEN_PAUSE_SECONDS", 0.01)
 
 

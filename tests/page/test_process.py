@@ -12,9 +12,9 @@ import pytest
 
 from fanal.page.process import page_process
 from fanal.record.attempt import Start, start
-from fanal.record.follow import FollowOptions, follow
-from fanal.record.read import open_record
-from fanal.record.verify import verify
+from fanal.record.copies.follow import FollowOptions, follow
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import open_record
 
 
 def test_it_serves_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from fanal.page.publish import publish
 from fanal.page.published import PublishOptions
 from fanal.page.server import app
 from fanal.record.attempt import Start, start
+from fanal.record.proof.verify import verify
 from fanal.record.secrets import fingerprint
-from fanal.record.verify import verify
 from fanal.record.withhold import Withhold
 from tests.worlds.planted import core, planted
 

@@ -15,10 +15,10 @@ from fanal.page.publication import KEPT_SECONDS, Publication
 from fanal.page.publish import publish
 from fanal.page.published import PublishOptions
 from fanal.record.attempt import Run, Start, start
-from fanal.record.key_commands import key_new
-from fanal.record.redact import redact
+from fanal.record.proof.key_commands import key_new
+from fanal.record.proof.redact import redact
+from fanal.record.proof.verify import verify
 from fanal.record.secrets import scan
-from fanal.record.verify import verify
 from tests.worlds.planted import planted
 
 

@@ -14,7 +14,7 @@ from fanal.page.publish import publish
 from fanal.page.server import app
 from fanal.record.attempt import Start, start
 from fanal.record.files import sha256
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
 from tests.page.conftest import Grown
 from tests.worlds.campaign_record import Made
 

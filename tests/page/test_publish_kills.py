@@ -10,10 +10,10 @@ import pytest
 
 from fanal.page.publish import publish
 from fanal.record.attempt import Run, Start, start
-from fanal.record.follow import FollowOptions, follow
-from fanal.record.read import open_record
-from fanal.record.redact import redact
-from fanal.record.verify import verify
+from fanal.record.copies.follow import FollowOptions, follow
+from fanal.record.proof.redact import redact
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import open_record
 from tests.worlds.kills import STOP_AT
 from tests.worlds.s3 import BUCKET, s3_host
 from tests.worlds.site import file_server
@@ -57,7 +57,7 @@ FOLLOWING = f"""
 {STOP_AT}
 import shutil
 from pathlib import Path
-from fanal.record.follow import FollowOptions, follow
+from fanal.record.copies.follow import FollowOptions, follow
 
 folder, url = Path(sys.argv[1]), sys.argv[2]
 

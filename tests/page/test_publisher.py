@@ -18,10 +18,10 @@ from fanal.page.published import PublishOptions, PublishReport
 from fanal.page.publisher import WatchOptions, is_written, watch
 from fanal.page.stores import StoreError
 from fanal.record.attempt import Run, Start, start
-from fanal.record.publishing import alone, work_of
-from fanal.record.read import open_record
+from fanal.record.copies.publishing import alone, work_of
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import open_record
 from fanal.record.secrets import scan
-from fanal.record.verify import verify
 from tests.worlds.planted import planted
 
 TRAINING = """

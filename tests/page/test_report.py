@@ -13,7 +13,7 @@ from fanal.errors import RecordError, RefusedError
 from fanal.ladder.show import HONEST
 from fanal.page.report import read_result, report_text, write_report
 from fanal.record.attempt import Start, start
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 from tests.worlds.ladder import FakeLadder, fake_ladder
 
 

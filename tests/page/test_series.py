@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanal.page.series import bucket_means, envelope, last_finite, points
-from fanal.record.read import Series
+from fanal.record.reading.read import Series
 
 MANY = st.lists(st.one_of(st.floats(-10, 10), st.sampled_from([math.nan, math.inf, -math.inf, 1e308])), max_size=300)
 

@@ -8,10 +8,10 @@ import pytest
 
 from fanal.page.slices import MAX_SLICE_BYTES, Slices, read_bytes
 from fanal.record.attempt import Run, Start, start
-from fanal.record.entries import TailSlice
 from fanal.record.files import sha256
 from fanal.record.layout import WriterPath
 from fanal.record.log import FIRST_FRAME, Frame, read_header, scan
+from fanal.record.proof.entries import TailSlice
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from fanal.page.seen import see
 from fanal.page.timeline import last_scores, timeline
 from fanal.record.attempt import Run, Start, start
 from fanal.record.events import Event
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 
 
 def hold(run: Run, step: int, inside: bool, metric: str = "eval/pulse/macro") -> None:

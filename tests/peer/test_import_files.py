@@ -17,7 +17,7 @@ import pytest
 from fanal.importers.event_file import EventFile
 from fanal.importers.source import import_source
 from fanal.importers.wandb_file import read_wandb
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 
 pytestmark = pytest.mark.peer
 

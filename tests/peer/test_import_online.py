@@ -6,7 +6,7 @@ import pytest
 
 from fanal.importers.report import ImportReport
 from fanal.importers.source import import_source
-from fanal.record.read import RunView, open_record
+from fanal.record.reading.read import RunView, open_record
 from tests.worlds.wandb_server import FakeRun, wandb_server
 
 pytestmark = pytest.mark.peer

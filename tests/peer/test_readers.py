@@ -18,9 +18,9 @@ import pytest
 
 import fanal
 from fanal.record.attempt import Start, start
-from fanal.record.read import RunView
-from fanal.record.stitch import stitch
-from fanal.record.views import views_sql
+from fanal.record.reading.read import RunView
+from fanal.record.reading.stitch import stitch
+from fanal.record.reading.views import views_sql
 
 pytestmark = pytest.mark.peer
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fanal.record import closing
+from fanal.record.segments import closing
 from tests.worlds.record import tiny_record
 from tests.worlds.signed import signed_record
 

@@ -14,12 +14,13 @@ import pytest
 
 import fanal
 from fanal.errors import RecordError, RefusedError
-from fanal.record import closing, layout
+from fanal.record import layout
 from fanal.record.attempt import Start, start
 from fanal.record.blobs import read_blob
-from fanal.record.read import Record
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import Record
 from fanal.record.run import open_runs
-from fanal.record.verify import verify
+from fanal.record.segments import closing
 from fanal.record.writer import CLOSE_SECONDS
 from fanal.tracker.current import current
 from tests.worlds.processes import python

@@ -13,8 +13,8 @@ import pytest
 import fanal
 from fanal.record.attempt import Start, Withhold, start
 from fanal.record.layout import all_writers
-from fanal.record.read import Record, RunView
-from fanal.record.tree import Peaks
+from fanal.record.proof.tree import Peaks
+from fanal.record.reading.read import Record, RunView
 from tests.record.test_stitching import KEYS, write_world
 from tests.worlds.record import RUN, wide_key, wide_record, wide_value
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import fanal
-from fanal.record import closing
 from fanal.record.attempt import Start, start
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.segments import closing
 from tests.worlds.processes import python
 
 # Begins a run in a new record, logs, and ends, in forked children that stop at the k-th call; prints for each how many

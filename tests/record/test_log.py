@@ -6,7 +6,7 @@ import pytest
 
 from fanal.record import log
 from fanal.record.log import FIRST_FRAME, FRAME_BYTES, Damage, Frame, LogFile, read_header, scan, torn_bytes
-from fanal.record.tail import LogTail
+from fanal.record.segments.tail import LogTail
 from tests.worlds.processes import python
 
 

@@ -4,8 +4,10 @@ import sys
 import time
 from pathlib import Path
 
-from fanal.record.layout import WriterPath
-from fanal.record.owner import SILENT_SECONDS, is_alive, owner_fields, process_start
+from fanal.record.attempt import Start, start
+from fanal.record.layout import WriterPath, all_writers
+from fanal.record.owner import SILENT_SECONDS, is_alive, owner_fields, process_start, withheld_reason
+from fanal.record.withhold import Withhold
 
 
 def writer(tmp_path: Path) -> WriterPath:
@@ -50,3 +52,17 @@ def test_the_owner_file_names_no_host_path_or_person() -> None:
     said = " ".join(map(str, fields.values()))
     assert os.uname().nodename not in said
     assert str(Path.cwd()) not in said
+
+
+def test_why_a_writer_is_withheld_is_in_its_owner_file(tmp_path: Path) -> None:
+    run = start(tmp_path / "record", Start(id="one", withhold=(Withhold("private", "a partner's figures"),)))
+    run.log({"loss": 1.0, "private": 2.0}, 0)
+    run.finish()
+    assert sorted(str(withheld_reason(place)) for place in all_writers(tmp_path / "record")) == [
+        "None",
+        "a partner's figures",
+    ]
+    assert withheld_reason(WriterPath(tmp_path / "record", "one", 1, "nobody")) == "it has no owner file"
+    (owner,) = [p.folder / "owner.json" for p in all_writers(tmp_path / "record") if withheld_reason(p) is None]
+    owner.write_bytes(owner.read_bytes().replace(b"one", b"two"))
+    assert "its owner file is damaged" in [withheld_reason(place) for place in all_writers(tmp_path / "record")]

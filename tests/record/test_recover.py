@@ -5,7 +5,7 @@ from pathlib import Path
 
 import fanal
 from fanal.record.attempt import Start, start
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
 
 KILLED = """
 import os, signal, sys

@@ -13,8 +13,8 @@ import pytest
 
 import fanal
 from fanal.record.layout import all_writers
-from fanal.record.read import RunView
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import RunView
 
 RELEASED = sorted((Path(__file__).parents[1] / "golden" / "records").iterdir())
 

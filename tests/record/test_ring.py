@@ -11,9 +11,9 @@ from fanal.record import ring as rings
 from fanal.record.attempt import Start, start
 from fanal.record.frames import Fact
 from fanal.record.notice import Notices
+from fanal.record.proof.verify import verify
 from fanal.record.ring import ENTRY_BYTES, Held, Ring
-from fanal.record.tail import LogTail
-from fanal.record.verify import verify
+from fanal.record.segments.tail import LogTail
 from fanal.record.writer import Writer
 from fanal.record.writers import new_place
 

@@ -17,9 +17,9 @@ from fanal.record.attempt import Start, Withhold, start
 from fanal.record.blobs import read_blob
 from fanal.record.given import MAX_ODD_BYTES
 from fanal.record.logs import MAX_GROUPS
-from fanal.record.read import Record
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import Record
 from fanal.record.run import Run
-from fanal.record.verify import verify
 from tests.worlds.processes import python
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import fanal
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
 from tests.worlds.processes import python
 
 # Prints by round: resident memory (MiB), open files and threads, after so many runs and calls.

@@ -9,8 +9,8 @@ import fanal
 from fanal.errors import RecordError
 from fanal.record import layout
 from fanal.record.attempt import Start, journal, start
-from fanal.record.journal_facts import journal_facts
-from fanal.record.verify import verify
+from fanal.record.proof.journal_facts import journal_facts
+from fanal.record.proof.verify import verify
 from tests.worlds.processes import begin
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import fanal
-from fanal.record import closing
 from fanal.record.attempt import Start, start
-from fanal.record.close import close
 from fanal.record.layout import all_writers
-from fanal.record.read import Record, RunView
-from fanal.record.stitch import stitch
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import Record, RunView
+from fanal.record.reading.stitch import stitch
+from fanal.record.segments import closing
+from fanal.record.segments.close import close
 
 KEYS = ("a", "b", "c")
 Where = tuple[int, str, int, str]

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from fanal.record import frames, keys, manifest
+from fanal.record import frames
 from fanal.record.attempt import Start, start
-from fanal.record.close import close
 from fanal.record.files import canonical, read_document, seal, sha256
 from fanal.record.layout import WriterPath, write_owner
 from fanal.record.log import LogFile
 from fanal.record.owner import owner_fields
-from fanal.record.redact import redact
-from fanal.record.tree import Peaks, leaf_hash
-from fanal.record.verify import verify
-from fanal.record.verify_report import VerifyReport
+from fanal.record.proof import keys, manifest
+from fanal.record.proof.redact import redact
+from fanal.record.proof.tree import Peaks, leaf_hash
+from fanal.record.proof.verify import verify
+from fanal.record.proof.verify_report import VerifyReport
+from fanal.record.segments.close import close
 from tests.worlds.proof_page import rows
 from tests.worlds.signed import blob_of, log_of
 from tests.worlds.writers import closed, ended_writer, forged_log

@@ -8,8 +8,8 @@ from fanal.record import layout
 from fanal.record.attempt import Start, Withhold, start
 from fanal.record.files import read_document
 from fanal.record.layout import OWNER_FILE
-from fanal.record.read import Record
-from fanal.record.verify import verify
+from fanal.record.proof.verify import verify
+from fanal.record.reading.read import Record
 from fanal.record.withhold import BY_DEFAULT, parts, reason_for, reason_for_pattern
 from tests.worlds.processes import python
 

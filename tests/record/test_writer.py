@@ -9,7 +9,7 @@ from fanal.record import log, logs, owner
 from fanal.record import writer as module
 from fanal.record.layout import LOG, numbered
 from fanal.record.notice import Notices
-from fanal.record.tail import LogTail
+from fanal.record.segments.tail import LogTail
 from fanal.record.writer import Writer
 from fanal.record.writers import new_place
 

@@ -9,7 +9,7 @@ import pytest
 
 import fanal
 from fanal.record.blobs import read_blob
-from fanal.record.run_view import RunView
+from fanal.record.reading.run_view import RunView
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 
 import fanal
 from fanal.errors import RefusedError
-from fanal.record.publishing import state_file, work_of
+from fanal.record.copies.publishing import state_file, work_of
 from fanal.tracker.current import init
 from tests.tracker.conftest import read
 
@@ -302,7 +302,7 @@ def test_publish_starts_the_publisher_and_says_the_address_once(
             file.write("fanal: trying again\nhttps://bucket.example/run/\n")
         return words
 
-    monkeypatch.setattr("fanal.record.publishing.start", start)
+    monkeypatch.setattr("fanal.record.copies.publishing.start", start)
     run = fanal.init(dir="r", publish="s3://bucket/run")
     assert (run.url, run.offline) == ("s3://bucket/run", False)
     assert started == [(run.record.path, "s3://bucket/run")]
@@ -318,7 +318,7 @@ def test_a_publisher_that_cannot_start_stops_no_training(
     def start(*_: object) -> Path:
         raise OSError(13, "Permission denied")
 
-    monkeypatch.setattr("fanal.record.publishing.start", start)
+    monkeypatch.setattr("fanal.record.copies.publishing.start", start)
     fanal.init(dir="r", publish="s3://bucket/run")
     assert "the publisher cannot start: Permission denied" in capsys.readouterr().err
 

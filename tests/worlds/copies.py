@@ -6,12 +6,12 @@
 import shutil
 from pathlib import Path
 
-from fanal.record.checkpoint import Signer
-from fanal.record.entries import TailSlice, page_names
 from fanal.record.files import sha256
 from fanal.record.layout import WriterPath, numbered
 from fanal.record.log import FRAME_BYTES, Frame, read_header, scan
-from fanal.record.manifest import Manifest, published, read_manifest
+from fanal.record.proof.checkpoint import Signer
+from fanal.record.proof.entries import TailSlice, page_names
+from fanal.record.proof.manifest import Manifest, published, read_manifest
 
 
 def published_copy(record: Path, dest: Path, signer: Signer | None = None, frames: int = 20) -> Path:

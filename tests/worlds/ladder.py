@@ -30,7 +30,7 @@ from fanal.ladder.rungs import (
 from fanal.ladder.score import score, summarise
 from fanal.ladder.seal import seal
 from fanal.record.attempt import Run, Start, start
-from fanal.record.read import open_record
+from fanal.record.reading.read import open_record
 from tests.worlds.campaign import tiny_campaign
 
 TOKENIZER = "7" * 64

@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fanal.record import keys
 from fanal.record.attempt import Start, Withhold, start
-from fanal.record.key_commands import key_new
+from fanal.record.proof import keys
+from fanal.record.proof.key_commands import key_new
 
 SECRET = "the name of a person"
 WHY = "names people"

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fanal.record.begun import Attempt
 from fanal.record.blobs import read_blob
 from fanal.record.events import Event
-from fanal.record.read import open_record
-from fanal.record.run_view import RunView
+from fanal.record.reading.begun import Attempt
+from fanal.record.reading.read import open_record
+from fanal.record.reading.run_view import RunView
 from fanal.record.values import BlobRef, Media
 from tests.peer.oracle.told import Told, by_clock, counted, file_name, flat, metadata, without_id
 

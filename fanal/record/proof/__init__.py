@@ -1,0 +1,1 @@
+"""What makes the record provable: tree, signed roots, manifest, verification, redaction, anchors."""
