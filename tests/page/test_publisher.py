@@ -27,7 +27,7 @@ from tests.worlds.planted import planted
 TRAINING = """
 import os, signal, sys, time
 from pathlib import Path
-from fanal.record import publishing
+from fanal.record.copies import publishing
 from fanal.record.attempt import Start, start
 record, dest = Path(sys.argv[1]), sys.argv[2]
 run = start(record, Start(id="one"))

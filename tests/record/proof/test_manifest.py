@@ -207,7 +207,7 @@ KILL = (
     + """
 import shutil
 from pathlib import Path
-from fanal.record import entries, manifest
+from fanal.record.proof import entries, manifest
 from fanal.record.layout import all_writers
 
 folder = Path(sys.argv[1])
@@ -255,7 +255,7 @@ def test_processes_that_commit_at_once_lose_nothing(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from fanal.record import manifest
+from fanal.record.proof import manifest
 from fanal.record.layout import WriterPath
 from tests.worlds.writers import closed, ended_writer
 folder = Path(sys.argv[1])

@@ -26,7 +26,7 @@ CLOSE_ROWS, ROWS = 100, 170
 KILL = """
 import os, shutil, signal, sys
 from pathlib import Path
-from fanal.record import close as closing
+from fanal.record.segments import close as closing
 from fanal.record.layout import all_writers
 from fanal.record.attempt import Start, start
 

@@ -96,7 +96,7 @@ def test_one_that_is_killed_at_work_is_asked_once_more(tmp_path: Path, monkeypat
     flag = tmp_path / "killed"
     code = f"""
 import os, signal, sys
-from fanal.record import close
+from fanal.record.segments import close
 first = close._close_due
 def dies(*arguments):
     if not os.path.exists({str(flag)!r}):
@@ -145,7 +145,7 @@ def test_it_ends_when_its_parent_is_killed_and_the_record_opens_and_closes_later
 def test_one_without_work_ends_by_itself_and_another_begins_when_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = "import sys; from fanal.record import close as c; c.IDLE_SECONDS = c.PARENT_CHECK_SECONDS = 0.01; "
+    code = "import sys; from fanal.record.segments import close as c; c.IDLE_SECONDS = c.PARENT_CHECK_SECONDS = 0.01; "
     monkeypatch.setattr(closing, "RUN_AS", ("-P", "-c", code + "sys.exit(c.main([]))"))
     before, pids = set(children(os.getpid())), list[int]()
     for n in range(2):
