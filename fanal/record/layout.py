@@ -100,6 +100,8 @@ def _create_record(folder: Path, campaign: str | None) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         others = [n for n in sorted(_names(folder)) if n != RECORD_FILE and not n.startswith(TEMPORARY_PREFIX)]
+        if (folder / RECORD_FILE).exists():
+            return  # another process made it since: what lies beside it came after it
         if others:
             raise RecordError(f"{folder} holds {others[0]!r} and no {RECORD_FILE}: name a new folder for the record")
         temporary = folder / f"{TEMPORARY_PREFIX}{os.urandom(6).hex()}"
