@@ -31,6 +31,7 @@ NORMS = (
     "Norm of each parameter tensor over the first day: lowest, highest, mean. Tensors of group `none` are set by the "
     "balancing rule and have no gradient. Comment 5357943524 of github.com/marin-community/marin/issues/8435"
 )
+LAST = "the public captures end here, and the training went on"
 ABOUT = "Public figures of the 535B-A23B run, retyped from public captures of its dashboards"
 
 
@@ -49,7 +50,8 @@ def build(folder: Path, record: Path) -> None:
         run.finish()
     dense, evals = list(figures.dense_rows(folder)), figures.eval_rows(folder)
     late, router = list(figures.late_rows(folder)), list(figures.router_rows(folder))
-    ends = [*(first for first, *_ in HERO_RUNS[1:]), 1 << 40]
+    starts = [first for first, *_ in HERO_RUNS[1:]]
+    ends = [*starts, 1 << 40]
     for (first, name, change), end in zip(HERO_RUNS, ends, strict=True):
         hero = start(record, _hero(first, name, change, about["d6144"]))
         if first == 0:
@@ -57,7 +59,7 @@ def build(folder: Path, record: Path) -> None:
             _facts(hero, folder)
         for rows in (dense, late, router, evals):
             _log(hero, (row for row in rows if first <= row[0] < end))
-        hero.finish()
+        hero.finish("interrupted", f"the run went on under another name at step {end:,}" if end in starts else LAST)
 
 
 def _hero(first_step: int, name: str, change: str, about: dict[str, Any]) -> Start:

@@ -41,6 +41,8 @@ def test_the_runs_are_the_rungs_and_the_hero_with_its_seven_attempts(record: Rec
     assert list(record.runs) == [*RUNGS, "hero"]
     assert [record.runs[run].role for run in record.runs] == ["rung"] * 4 + ["hero"]
     assert [attempt.config["run"] for attempt in record.runs["hero"].attempts] == [name for _, name, _ in HERO_RUNS]
+    assert {attempt.outcome for attempt in record.runs["hero"].attempts} == {"interrupted"}
+    assert {record.runs[rung].attempts[-1].outcome for rung in RUNGS} == {"finished"}
 
 
 def test_every_key_is_described_with_its_source(record: Record) -> None:
