@@ -127,8 +127,9 @@ def test_what_a_fetch_that_was_killed_left_behind_goes_a_day_later(index: Path, 
 
 
 FETCH = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background of a shell ignores it
 from fanal.data import fetch
 slow = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
 def download(lock, folder, children):
