@@ -17,8 +17,9 @@ from typing import Any
 from fanal.errors import RecordError
 from fanal.page.slices import Slices, read_bytes
 from fanal.record import layout
-from fanal.record.files import read_document
-from fanal.record.layout import BLOBS, LOG, MANIFEST_FILE, OWNER_FILE, RECORD_FILE, SEGMENTS, WriterPath
+from fanal.record.blobs import NONCE_BYTES
+from fanal.record.files import read_document, sha256_of
+from fanal.record.layout import BLOBS, LOG, MANIFEST_FILE, OWNER_FILE, RECORD_FILE, SEGMENTS, TAILS, WriterPath
 from fanal.record.owner import withheld_reason
 from fanal.record.proof.entries import Entry, TailSlice, page_names
 from fanal.record.proof.journal_facts import redactions
@@ -26,8 +27,6 @@ from fanal.record.proof.leaves import FILE_LEAVES, TREE
 from fanal.record.proof.manifest import Manifest, Published, Signer, manifest_of, published, read_manifest
 from fanal.record.secrets import Finding, scan, scan_value
 
-TAILS = "tails"
-NONCE_BYTES = 16
 BLOB_PIECE_BYTES = 8 << 20
 LONGEST_SECRET_BYTES = 4096
 _REFERENCE = re.compile(r'"\$blob":\s*"([0-9a-f]{64})"')
@@ -75,7 +74,7 @@ class Piece:
         """
         if self.sha256 is not None:
             is_whole = self.path.stat().st_size == self.num_bytes
-            _hold_same(self.path, self.sha256, _sha256_of(self.path) if is_whole else None)
+            _hold_same(self.path, self.sha256, sha256_of(self.path) if is_whole else None)
 
 
 class PublicRecord:
@@ -249,11 +248,6 @@ class PublicRecord:
                     self.findings += scan(text, where) if value is None else scan_value(value, where)
         for name in self.redacted:
             self.files.pop(f"{BLOBS}/{name}", None)
-
-
-def _sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _hold_same(path: Path, wanted: str, found: str | None) -> None:

@@ -17,12 +17,12 @@ from typing import Any, cast
 
 from fanal.errors import RefusedError
 from fanal.page.live import LivePage, usable_signer
-from fanal.page.public import TAILS, Piece, PublicRecord, unallowed
+from fanal.page.public import Piece, PublicRecord, unallowed
 from fanal.page.published import PublishOptions, PublishReport, blocked
 from fanal.page.site import KIND, View, assets, cache_rule, content_type
 from fanal.page.stores import Store, Stored, is_bucket, open_store
 from fanal.record.files import sha256, unseal
-from fanal.record.layout import BLOBS, RECORD_FILE
+from fanal.record.layout import BLOBS, RECORD_FILE, TAILS
 from fanal.record.proof import manifest
 from fanal.record.proof.entries import TailSlice
 

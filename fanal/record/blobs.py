@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fanal.errors import RecordError
-from fanal.record.files import TEMPORARY_PREFIX, sync_folder
+from fanal.record.files import TEMPORARY_PREFIX, sync_file, sync_folder, write_all
 from fanal.record.layout import BLOBS
 from fanal.record.notice import Notices
 from fanal.record.proof.journal_facts import journal_facts
@@ -59,7 +59,7 @@ class Blobs:
             if failed is None:
                 try:
                     handle = self._open(temporary) if handle < 0 else handle
-                    _write_all(handle, piece)
+                    write_all(handle, piece)
                 except OSError as error:
                     failed = error
         name = hashed.hexdigest()
@@ -86,7 +86,7 @@ class Blobs:
                 names.append(self._unsynced.popleft())
         for name in names:
             try:
-                _sync_file(self._folder / name)
+                sync_file(self._folder / name)
             except OSError as error:
                 self._notices.once("blob sync", f"the disk does not confirm a blob: {error.strerror or error}")
         try:
@@ -150,7 +150,7 @@ class Blobs:
         temporary, handle, failed = self._temporary(), -1, None
         try:
             handle = self._open(temporary)
-            _write_all(handle, data)
+            write_all(handle, data)
         except OSError as error:
             failed = error
         if self._name(temporary, handle, name, failed) is not None:
@@ -192,17 +192,3 @@ def _after_nonce(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def _pieces_of(source: BinaryIO) -> Iterator[bytes]:
     while piece := source.read(PIECE_BYTES):
         yield piece
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
-
-
-def _sync_file(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

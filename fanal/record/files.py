@@ -69,6 +69,12 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file of any size, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def seal(fields: Mapping[str, Any]) -> bytes:
     """The bytes of a document: `fields` and, as `self`, the SHA-256 of their canonical bytes."""
     return canonical({**fields, "self": sha256(canonical(dict(fields)))})
@@ -120,12 +126,17 @@ def write_synced(path: Path, data: bytes) -> None:
     """Write a file and wait until the disk has it; a crash may leave a part of it."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
+        write_all(handle, data)
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write all of `data`, in as many calls as the system takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
 
 
 def make_folder(folder: Path) -> None:
@@ -140,7 +151,12 @@ def make_folder(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Wait until the disk has the folder's names."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    sync_file(folder)
+
+
+def sync_file(path: Path) -> None:
+    """Wait until the disk has what lies at `path`."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     finally:

@@ -30,6 +30,8 @@ FORMAT = 1
 RECORD_FILE = "record.json"
 MANIFEST_FILE = "manifest.json"
 RUNS, BLOBS, LOG, SEGMENTS = "runs", "blobs", "log", "seg"
+TAILS = "tails"
+"""Slices of open logs, in what is published."""
 OWNER_FILE = "owner.json"
 RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}")
 RUN_ID_RULE = "1 to 80 of A-Z a-z 0-9 . _ -, not beginning with a dot"

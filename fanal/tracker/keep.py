@@ -5,7 +5,6 @@ in the call that names the file, since it may change or go afterwards.
 """
 
 import glob as globbing
-import hashlib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from mimetypes import guess_type
@@ -13,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from fanal.record.blobs import PLAIN_BYTES
+from fanal.record.files import sha256_of
 from fanal.tracker.errors import UsageError
 
 if TYPE_CHECKING:
@@ -91,13 +91,7 @@ def kept_file(run: "Run", path: Path, name: str) -> dict[str, Any]:
         return {"name": name, "bytes": blob["bytes"], "blob": blob, "sha256": None}
     limit = MAX_BLOB_BYTES >> 20
     run.notices.once("large files", f"{name} is larger than {limit} MiB: its SHA-256 is recorded, not its content")
-    return {"name": name, "bytes": size, "blob": None, "sha256": file_sha256(path)}
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's content, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {"name": name, "bytes": size, "blob": None, "sha256": sha256_of(path)}
 
 
 def safe_name(name: str) -> str:

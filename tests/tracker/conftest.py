@@ -1,6 +1,7 @@
 """Each test has a working folder and variables of its own, and leaves no run open."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 import fanal
 from fanal.record.blobs import read_blob
 from fanal.record.reading.run_view import RunView
+
+SECRET = "hf_" + "aB3dE6gH9j" * 3
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +47,21 @@ def logged(value: Any) -> dict[str, Any]:
 def blob(ref: dict[str, Any]) -> bytes:
     """What a reference names."""
     return read_blob(Path("r"), ref)
+
+
+def git(*arguments: str) -> None:
+    own = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *own, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A working tree with one commit, a remote with a token and a change."""
+    (tmp_path / "train.py").write_text("import fanal\nlr = 0.1\n")
+    (tmp_path / "notes.txt").write_text("words")
+    git("init", "-b", "trunk")
+    git("add", ".")
+    git("commit", "-m", "first")
+    git("remote", "add", "origin", f"https://user:{SECRET}@example.org/team/repo.git")
+    (tmp_path / "train.py").write_text(f"import fanal\nlr = 0.2\ntoken = '{SECRET}'\n")
+    return tmp_path

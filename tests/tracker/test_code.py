@@ -10,27 +10,7 @@ import fanal
 from fanal.record.blobs import read_blob
 from fanal.tracker import code
 from fanal.tracker.git import look
-from tests.tracker.conftest import read
-
-SECRET = "hf_" + "aB3dE6gH9j" * 3
-
-
-def git(*arguments: str) -> None:
-    own = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *own, *arguments], check=True, capture_output=True)
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A working tree with one commit, a remote with a token and a change."""
-    (tmp_path / "train.py").write_text("import fanal\nlr = 0.1\n")
-    (tmp_path / "notes.txt").write_text("words")
-    git("init", "-b", "trunk")
-    git("add", ".")
-    git("commit", "-m", "first")
-    git("remote", "add", "origin", f"https://user:{SECRET}@example.org/team/repo.git")
-    (tmp_path / "train.py").write_text(f"import fanal\nlr = 0.2\ntoken = '{SECRET}'\n")
-    return tmp_path
+from tests.tracker.conftest import SECRET, read
 
 
 def script(text: str) -> subprocess.CompletedProcess[str]:

@@ -1,31 +1,10 @@
 """Git tells the state of a working tree, without the user of its remote."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from fanal.tracker.git import look, without_user
-
-SECRET = "hf_" + "aB3dE6gH9j" * 3
-
-
-def git(*arguments: str) -> None:
-    own = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *own, *arguments], check=True, capture_output=True)
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A working tree with one commit, a remote with a token and a change."""
-    (tmp_path / "train.py").write_text("import fanal\nlr = 0.1\n")
-    (tmp_path / "notes.txt").write_text("words")
-    git("init", "-b", "trunk")
-    git("add", ".")
-    git("commit", "-m", "first")
-    git("remote", "add", "origin", f"https://user:{SECRET}@example.org/team/repo.git")
-    (tmp_path / "train.py").write_text(f"import fanal\nlr = 0.2\ntoken = '{SECRET}'\n")
-    return tmp_path
 
 
 def test_git_tells_commit_branch_and_remote_without_user(repository: Path) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from fanal.errors import RecordError
-from fanal.record.files import TEMPORARY_PREFIX, sync_folder
+from fanal.record.files import TEMPORARY_PREFIX, sync_folder, write_all
 
 TIMEOUT_SECONDS = 30.0
 TRIES = 7
@@ -219,9 +219,7 @@ class _Disk:
         try:
             for piece in pieces:
                 digest.update(piece)
-                view = memoryview(piece)
-                while view:
-                    view = view[os.write(handle, view) :]
+                write_all(handle, piece)
             os.fsync(handle)
         finally:
             os.close(handle)

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanal.record import layout
+from fanal.record.blobs import NONCE_BYTES
 from fanal.record.copies.fetching import AbsentError, Address, AlteredError
 from fanal.record.copies.history import (
     HistoryError,
@@ -33,7 +34,7 @@ from fanal.record.copies.history import (
     write_at,
 )
 from fanal.record.files import DamagedError, sha256, unseal, write_whole
-from fanal.record.layout import BLOBS, LOG, MANIFEST_FILE, OWNER_FILE, RECORD_FILE, SEGMENTS, numbered
+from fanal.record.layout import BLOBS, LOG, MANIFEST_FILE, OWNER_FILE, RECORD_FILE, SEGMENTS, TAILS, numbered
 from fanal.record.proof.entries import Entry, TailSlice
 from fanal.record.proof.journal_facts import JOURNAL, journal_facts, redactions
 from fanal.record.proof.leaves import FILE_LEAVES, TREE, Leaf, read_leaves
@@ -41,8 +42,6 @@ from fanal.record.proof.manifest import Manifest, manifest_of, read_manifest
 from fanal.record.proof.tree import leaf_hash, root
 from fanal.record.proof.verify_root import RootCheck, check_root, keep_key
 
-TAILS = "tails"
-NONCE_BYTES = 16
 LARGEST_LOOKED_AT_BYTES = 16 << 20
 _REFERENCE = re.compile(rb'"\$blob":\s*"([0-9a-f]{64})"')
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanal.record.files import TEMPORARY_PREFIX
-from fanal.record.layout import BLOBS
+from fanal.record.layout import BLOBS, TAILS
 from fanal.record.proof.entries import page_names
 from fanal.record.proof.leaves import TREE
 from fanal.record.proof.manifest import Manifest
 from fanal.record.proof.verify_blobs import hash_of
-from fanal.record.proof.verify_writer import TAILS, Expected, Finding, WriterCheck, blobs_in
+from fanal.record.proof.verify_writer import Expected, Finding, WriterCheck, blobs_in
 
 MAX_THREADS = 8
 _SHA256 = re.compile(r"[0-9a-f]{64}")

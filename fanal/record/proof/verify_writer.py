@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from fanal.record.files import DamagedError, read_document, sha256, unseal
-from fanal.record.layout import LOG, MANIFEST_FILE, OWNER_FILE, SEGMENTS, WriterPath, numbered
+from fanal.record.layout import LOG, MANIFEST_FILE, OWNER_FILE, SEGMENTS, TAILS, WriterPath, numbered
 from fanal.record.log import FIRST_FRAME, read_header
 from fanal.record.proof.entries import Entry, TailSlice
 from fanal.record.proof.tree import leaf_hash
 from fanal.record.segments.tail import READ_ERRORS, LogTail
 
-TAILS = "tails"
 _FILE = re.compile(r"[1-9][0-9]*\.[a-z0-9.]+")
 _BLOB = re.compile(rb'"\$blob":"([0-9a-f]{64})"')
 

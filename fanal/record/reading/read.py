@@ -16,7 +16,7 @@ from fanal.record.events import nearest
 from fanal.record.reading.begun import Attempt
 from fanal.record.reading.meaning import Metric
 from fanal.record.reading.own_run import Family, OwnRun, Source
-from fanal.record.reading.remote import TAILS, CopiedSite, Remote
+from fanal.record.reading.remote import CopiedSite, Remote
 from fanal.record.reading.run_view import RunView, Visible
 from fanal.record.reading.series import Origin, Series
 from fanal.record.reading.summary import Other
@@ -123,7 +123,7 @@ def open_record(path: str | Path) -> Record:
         remote = Remote(Address(path))
         return Record(remote.folder, remote=remote)
     folder = layout.find_record(Path(path))
-    if (folder / TAILS).is_dir():  # a site that was copied as it is: its logs lie there in slices
+    if (folder / layout.TAILS).is_dir():  # a site that was copied as it is: its logs lie there in slices
         remote = Remote(CopiedSite(folder))
         return Record(remote.folder, remote=remote)
     return Record(folder)

@@ -27,6 +27,7 @@ from fanal.record.layout import (
     OWNER_FILE,
     RECORD_FILE,
     SEGMENTS,
+    TAILS,
     WriterPath,
     numbered,
 )
@@ -34,8 +35,6 @@ from fanal.record.lock import held
 from fanal.record.proof.entries import Entry, TailSlice, read_page
 from fanal.record.proof.manifest import Manifest, manifest_of
 
-TAILS = "tails"
-"""Where a published record has the open ends of logs."""
 AT_ONCE = ("names", "facts")
 """Files of a segment that opening reads."""
 AT_ONCE_BYTES = 32 << 20
